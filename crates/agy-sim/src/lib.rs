@@ -1,0 +1,51 @@
+//! A simulated Antigravity CLI: writes the files that the real one writes, for tests, benches and `--demo`. Never shipped,
+//! and it shares no code with AgentHub's reader. README.md shows how it is used.
+
+mod arms;
+mod bad_files;
+mod call;
+mod calls;
+mod clock;
+mod conversation;
+pub mod demo;
+mod filler;
+mod gen_row;
+mod home;
+mod hooks;
+mod lineage;
+mod live;
+pub mod models;
+pub mod play;
+mod pools;
+mod process;
+mod recording;
+mod rng;
+mod schema;
+pub mod sidecars;
+mod step;
+mod sys;
+pub mod trajectory;
+pub mod transcript;
+mod traps;
+mod truth;
+mod usage;
+pub mod wire;
+mod world;
+mod writer;
+
+pub use bad_files::BadFile;
+pub use call::{Call, Outcome, Quirk, ToolUse};
+pub use clock::{At, Clock};
+pub use conversation::{Conversation, Ending, Turn, TurnEnd};
+pub use gen_row::{CallTime, Gen};
+pub use home::{Home, Layout, TempHome};
+pub use hooks::{HookEnvironment, HookEvent, HookOptions, HookRun, Hooks, HooksFile};
+pub use live::{Esc, Live, LiveSpec, ToolEnd};
+pub use process::{SimProcess, program};
+pub use recording::{CallFact, Recording, WarningFact};
+pub use rng::Rng;
+pub use schema::SCHEMA;
+pub use step::{Content, Step, ToolCall, kind, status};
+pub use truth::{Account, ModelTotals, Problem, Session, Totals, Truth};
+pub use usage::{Attempt, Tokens, Usage};
+pub use world::{WORLD_END, WorldSpec, build};

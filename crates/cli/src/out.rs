@@ -1,0 +1,135 @@
+//! Standard output, where a reader that went away is no error, and words for people.
+
+use std::io::{self, Write};
+
+use agenthub_engine::view::{State, Tokens};
+
+/// Writes `text` and a line end.
+///
+/// # Errors
+/// All but a broken pipe: whoever reads us may stop reading.
+pub(crate) fn line(text: &str) -> io::Result<()> {
+    match raw_line(text) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other,
+    }
+}
+
+/// Writes `text` and a line end, for a caller with something to tidy up when its reader went away.
+///
+/// # Errors
+/// All of them.
+pub(crate) fn raw_line(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush())
+}
+
+pub(crate) fn json<T: serde::Serialize>(document: &T) -> anyhow::Result<()> {
+    Ok(line(&serde_json::to_string_pretty(document)?)?)
+}
+
+/// Text from outside on one terminal line: control characters, which could drive the terminal, become spaces, and what
+/// is invisible or turns the reading direction, so that a command could read as another one, becomes U+FFFD.
+pub(crate) fn safe(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            c if c.is_control() => ' ',
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{61c}' => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}
+
+/// At most `most` characters, with an ellipsis where more stood.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let text = safe(text);
+    if text.chars().count() <= most {
+        return text;
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+pub(crate) const fn shape(s: State) -> &'static str {
+    match s {
+        State::Error => "✕",
+        State::Waiting => "◆",
+        State::Running => "●",
+        State::Idle => "○",
+    }
+}
+
+pub(crate) const fn word(s: State) -> &'static str {
+    match s {
+        State::Error => "Error",
+        State::Waiting => "Waiting",
+        State::Running => "Running",
+        State::Idle => "Idle",
+    }
+}
+
+/// 812, 38 k, 1.12 M; – where it is not known.
+pub(crate) fn tokens(t: Option<&Tokens>) -> String {
+    t.map_or_else(|| "–".to_owned(), |t| count(t.total))
+}
+
+pub(crate) fn count(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..10_000 => format!("{}.{} k", n / 1_000, n % 1_000 / 100),
+        10_000..1_000_000 => format!("{} k", n / 1_000),
+        _ => format!("{}.{:02} M", n / 1_000_000, n % 1_000_000 / 10_000),
+    }
+}
+
+/// How long ago `then` was: `12 s`, `3 min`, `2 h`, `5 d`; – where it is not known.
+pub(crate) fn age(then: Option<&str>, now: jiff::Timestamp) -> String {
+    let Some(then) = then.and_then(|t| t.parse::<jiff::Timestamp>().ok()) else { return "–".to_owned() };
+    match now.as_second().saturating_sub(then.as_second()).max(0) {
+        s @ 0..60 => format!("{s} s"),
+        s @ 60..3_600 => format!("{} min", s / 60),
+        s @ 3_600..86_400 => format!("{} h", s / 3_600),
+        s => format!("{} d", s / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_never_rounded_up_to_the_next_unit() {
+        for (n, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.0 k"),
+            (9_999, "9.9 k"),
+            (38_412, "38 k"),
+            (999_999, "999 k"),
+            (1_120_000, "1.12 M"),
+        ] {
+            assert_eq!(count(n), text);
+        }
+        assert_eq!(tokens(None), "–");
+    }
+
+    #[test]
+    fn q1_text_from_outside_cannot_drive_the_terminal() {
+        assert_eq!(safe("a\u{1b}[2Jb\nc\u{7}"), "a [2Jb c ");
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(safe("rm \u{202e}gpj\u{200b}"), "rm \u{fffd}gpj\u{fffd}");
+    }
+
+    #[test]
+    fn ages_are_of_the_largest_unit() {
+        let now: jiff::Timestamp = "2026-11-30T12:00:00Z".parse().unwrap();
+        assert_eq!(age(Some("2026-11-30T11:59:30Z"), now), "30 s");
+        assert_eq!(age(Some("2026-11-30T11:00:01Z"), now), "59 min");
+        assert_eq!(age(Some("2026-11-28T12:00:00Z"), now), "2 d");
+        assert_eq!(age(Some("2026-11-30T12:00:09Z"), now), "0 s");
+        assert_eq!(age(None, now), "–");
+    }
+}

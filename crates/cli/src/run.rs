@@ -1,0 +1,140 @@
+//! From the command line to an exit code: 0 done, 1 failed, 2 wrong use.
+
+mod pricing;
+
+use std::process::ExitCode;
+
+use agenthub_engine::{Config, Host, Options, UsageQuery, usage_csv, view::ErrorView};
+use clap::Parser;
+
+use crate::{
+    args::{self, Args, By, Command},
+    hooks, open, out, running, tables, trace, watch,
+};
+
+/// An error of the engine's, with its code.
+#[derive(Debug)]
+pub(crate) struct Failed(pub(crate) ErrorView);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.0.message, self.0.code)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+pub(crate) fn main() -> ExitCode {
+    // agy waits for this one: nothing else is set up before it.
+    if let Some(done) = trace::hook::main() {
+        return done;
+    }
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(e) => return misused(&e),
+    };
+    if let Command::Run(command) = &args.command {
+        return running::run(&args.overrides(), command);
+    }
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_env("AGENTHUB_LOG").unwrap_or_else(|_| "warn".into());
+    // A log that can't be written is no reason to end: complaining of that to the same place would panic.
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            let code = e.downcast_ref::<Failed>().map_or("internal", |f| f.0.code.as_str());
+            let message =
+                e.downcast_ref::<Failed>().map_or_else(|| format!("{e:#}"), |f| f.0.message.clone());
+            if args.json() {
+                tell_error(code, &message);
+            }
+            tracing::debug!("{e:?}");
+            complain(&format!("agenthub: {message} ({code})"));
+            ExitCode::from(if code == "bad_request" { 2 } else { 1 })
+        }
+    }
+}
+
+/// Wrong use; or help and version, which clap gives in the same way.
+fn misused(e: &clap::Error) -> ExitCode {
+    if e.use_stderr() && args::wants_json(std::env::args_os().skip(1)) {
+        let text = e.to_string();
+        let said = text.split("\n\nUsage:").next().unwrap_or_default();
+        tell_error("bad_request", said.trim_start_matches("error: ").trim());
+    }
+    // Where even this can't be written, the exit code still tells.
+    let _ = e.print();
+    ExitCode::from(if e.use_stderr() { 2 } else { 0 })
+}
+
+fn tell_error(code: &str, message: &str) {
+    let document = serde_json::json!({ "error": { "code": code, "message": message } });
+    // Where even this can't be written, the exit code still tells.
+    let _ = out::line(&document.to_string());
+}
+
+/// Where nobody can be told, the exit code still tells.
+pub(crate) fn complain(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn run(args: &Args) -> anyhow::Result<()> {
+    let config = Config::from_env(&args.overrides())
+        .map_err(|e| Failed(ErrorView { code: "bad_request".to_owned(), message: e.to_string() }))?;
+    let once = || Host::once(config.clone(), Options::default()).map_err(Failed);
+    let now = jiff::Timestamp::now();
+    match &args.command {
+        Command::Watch { .. } => watch::watch(config),
+        Command::Lanes { json } => {
+            let host = once()?;
+            let snapshot = host.watch().borrow().clone();
+            if *json {
+                out::json(&snapshot.lanes())
+            } else {
+                Ok(out::line(&tables::lanes(&snapshot.board, now))?)
+            }
+        }
+        Command::Sessions { json } => {
+            let doc = once()?.all_sessions().map_err(Failed)?;
+            if *json { out::json(&doc) } else { Ok(out::line(&tables::sessions(&doc, now))?) }
+        }
+        Command::Session { id, json } => {
+            let host = once()?;
+            if *json {
+                out::json(&host.session_document(id).map_err(Failed)?)
+            } else {
+                let detail = host.session(id).map_err(Failed)?;
+                Ok(out::line(&tables::session(&detail, &host.time_zone()))?)
+            }
+        }
+        Command::Usage { by, since, until, tz, csv, json } => {
+            let query =
+                UsageQuery { by: (*by).into(), since: since.clone(), until: until.clone(), tz: tz.clone() };
+            let doc = once()?.usage(&query).map_err(Failed)?;
+            match (json, csv) {
+                (true, _) => out::json(&doc),
+                (_, true) => Ok(out::line(usage_csv(&doc).map_err(Failed)?.trim_end())?),
+                _ => {
+                    let days = matches!(by, By::Day) || since.is_some() || until.is_some();
+                    Ok(out::line(&tables::usage(&doc, days))?)
+                }
+            }
+        }
+        Command::Hooks { command } => hooks::run(&config, *command),
+        Command::Pricing { command } => pricing::run(config, command),
+        // Its exit code is not ours: it never comes here.
+        Command::Run(_) => Ok(()),
+        Command::Open { what } => open::open(config, what.as_deref()),
+        Command::Trace { command } => trace::run(&config, command),
+        Command::Doctor { json } => {
+            let doc = once()?.doctor().map_err(Failed)?;
+            if *json { out::json(&doc) } else { Ok(out::line(&tables::doctor(&doc))?) }
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! The documents as people read them in a terminal.
+
+use std::collections::BTreeSet;
+
+use agenthub_engine::pricing::shown;
+use agenthub_engine::view::{
+    BoardView, DoctorDocument, Level, ModelUsage, ProblemGroup, SessionDetail, SessionsDocument, Status,
+    StepState, TimelineKind, UsageDocument,
+};
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::out::{age, count, cut, safe, shape, tokens, word};
+
+fn table(head: &[&str]) -> Table {
+    let mut t = Table::new();
+    t.load_preset(presets::NOTHING);
+    t.set_header(head);
+    t
+}
+
+fn right(t: &mut Table, columns: &[usize]) {
+    for c in columns {
+        if let Some(column) = t.column_mut(*c) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// A cost; – where it is not known what was used.
+pub(crate) fn cost(usd: Option<&str>, unpriced: u64, used: bool) -> String {
+    if used { shown(usd, unpriced) } else { "–".to_owned() }
+}
+
+/// What costs are, and which models have none.
+fn about_costs(unpriced: &[&str]) -> String {
+    let mut out = "Costs are list prices, not a bill.".to_owned();
+    if !unpriced.is_empty() {
+        let names: Vec<String> = unpriced.iter().take(5).map(|m| cut(m, 60)).collect();
+        let more =
+            if unpriced.len() > 5 { format!(" and {} more", unpriced.len() - 5) } else { String::new() };
+        out.push_str(&format!(
+            " No price: {}{more}. `agenthub pricing set` gives a model one.",
+            names.join(", ")
+        ));
+    }
+    out
+}
+
+fn rendered(t: &Table) -> String {
+    t.lines().map(|l| l.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn lanes(board: &BoardView, now: jiff::Timestamp) -> String {
+    let mut out = board.summary.line.clone();
+    if board.lanes.is_empty() {
+        out.push_str(". Start `agy` in a project folder; its lane appears here.");
+    }
+    let mut t = table(&["", "Lane", "State", "For", "", "Today", "Cost", "Folder"]);
+    right(&mut t, &[3, 5, 6]);
+    for l in &board.lanes {
+        let tool = l.detail_tool.as_deref().map(safe);
+        let detail = match (tool, l.detail.as_deref()) {
+            (Some(tool), Some(d)) => format!("{tool}: {}", cut(d, 50)),
+            (Some(tool), None) => tool,
+            (None, d) => d.map(|d| cut(d, 60)).unwrap_or_default(),
+        };
+        let lane = &l.lane;
+        t.add_row([
+            shape(lane.state).to_owned(),
+            cut(&lane.name, 40),
+            word(lane.state).to_owned(),
+            age(lane.since.as_deref(), now),
+            detail,
+            tokens(l.tokens_today.as_ref()),
+            cost(l.cost_usd_today.as_deref(), l.tokens_unpriced_today, l.tokens_today.is_some()),
+            safe(lane.cwd.as_deref().unwrap_or("–")),
+        ]);
+    }
+    if !board.lanes.is_empty() {
+        out.push('\n');
+        out.push_str(&rendered(&t));
+    }
+    for n in &board.notes {
+        out.push_str(&format!("\n{}", n.message));
+    }
+    out
+}
+
+pub(crate) fn sessions(doc: &SessionsDocument, now: jiff::Timestamp) -> String {
+    let mut t = table(&["Id", "State", "Session", "Model", "Turns", "Tokens", "Cost", "Active"]);
+    right(&mut t, &[4, 5, 6, 7]);
+    for s in &doc.sessions {
+        let state = match s.status {
+            Status::Active => word(s.state),
+            Status::Completed => "Completed",
+        };
+        t.add_row([
+            s.id.clone(),
+            state.to_owned(),
+            cut(&s.name, 48),
+            s.model.as_deref().map_or("–".to_owned(), |id| model(s.model_label.as_deref(), id)),
+            s.turns.to_string(),
+            tokens(s.tokens.as_ref()),
+            cost(s.cost_usd.as_deref(), s.tokens_unpriced, s.tokens.is_some()),
+            age(s.last_activity_at.as_deref(), now),
+        ]);
+    }
+    let totals = format!(
+        "{} · {} · {} tokens{} · {}",
+        counted(doc.totals.sessions, "session", "sessions"),
+        counted(doc.totals.calls, "call", "calls"),
+        count(doc.totals.tokens.total),
+        unknown(doc.totals.calls_without_usage),
+        cost(doc.totals.cost_usd.as_deref(), doc.totals.tokens_unpriced, doc.totals.tokens.total > 0),
+    );
+    let unpriced: BTreeSet<&str> =
+        doc.sessions.iter().flat_map(|s| s.unpriced_models.iter().map(String::as_str)).collect();
+    let costs = if doc.sessions.is_empty() {
+        String::new()
+    } else {
+        about_costs(&unpriced.into_iter().collect::<Vec<_>>())
+    };
+    [rendered(&t), totals, costs, problems(&agenthub_engine::problem_groups(&doc.problems))]
+        .into_iter()
+        .filter(|s| !s.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// A line for each reason: thousands of files would hide everything else.
+fn problems(groups: &[ProblemGroup]) -> String {
+    groups
+        .iter()
+        .map(|g| {
+            let names: Vec<String> = g.files.iter().map(|f| safe(f)).collect();
+            let more = if usize::try_from(g.count).is_ok_and(|n| n > names.len()) { ", …" } else { "" };
+            format!("△ {} ({}): {}{more}\n  {}", safe(&g.message), g.code, names.join(", "), g.advice)
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Times are told in `zone`.
+pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
+    let s = &d.row.session;
+    let state = if s.status == Status::Active { word(s.state) } else { "Completed" };
+    let mut out = format!(
+        "{}\n{state} · {} · {} · {} tokens{} · {}\n{}\nId: {}",
+        safe(&s.name),
+        counted(s.turns, "turn", "turns"),
+        counted(s.tool_calls, "tool", "tools"),
+        tokens(s.tokens.as_ref()),
+        unknown(s.calls_without_usage),
+        cost(s.cost_usd.as_deref(), s.tokens_unpriced, s.tokens.is_some()),
+        safe(s.cwd.as_deref().unwrap_or("No folder")),
+        s.id,
+    );
+    let named = |name: &str, id: &str| format!("{} ({})", cut(name, 60), safe(id));
+    for (what, other, id) in
+        [("Forked from", &d.origin, &s.forked_from), ("Sub-agent of", &d.parent, &s.parent_id)]
+    {
+        match (other, id) {
+            (Some(other), _) => out.push_str(&format!("\n{what}: {}", named(&other.name, &other.id))),
+            (None, Some(id)) => out.push_str(&format!("\n{what}: {}", safe(id))),
+            (None, None) => {}
+        }
+    }
+    for (what, all) in [
+        ("Forks", d.forks.iter().map(|f| named(&f.name, &f.id)).collect::<Vec<_>>()),
+        ("Sub-agents", d.subagents.iter().map(|r| named(&r.session.name, &r.session.id)).collect()),
+    ] {
+        if !all.is_empty() {
+            out.push_str(&format!("\n{what}: {}", all.join(", ")));
+        }
+    }
+    out.push_str(&format!("\nWhy: {} ({})", safe(&d.why.decided.fact), d.why.decided.source));
+    let mut models =
+        table(&["Model", "Calls", "Input", "Cached", "Output", "Thinking", "Total", "Cost", "Price row"]);
+    right(&mut models, &[1, 2, 3, 4, 5, 6, 7]);
+    for m in &s.models {
+        let n = |f: fn(&agenthub_engine::view::Tokens) -> u64| {
+            m.tokens.as_ref().map_or("–".to_owned(), |t| f(t).to_string())
+        };
+        models.add_row([
+            model(m.model_label.as_deref(), &m.model),
+            m.calls.to_string(),
+            n(|t| t.input),
+            n(|t| t.cache_read),
+            n(|t| t.output),
+            n(|t| t.thinking),
+            n(|t| t.total),
+            cost(m.cost_usd.as_deref(), m.tokens_unpriced, m.tokens.is_some()),
+            price_row(m),
+        ]);
+    }
+    if !s.models.is_empty() {
+        let unpriced: Vec<&str> = s.unpriced_models.iter().map(String::as_str).collect();
+        out.push_str(&format!("\n\n{}\n{}", rendered(&models), about_costs(&unpriced)));
+    }
+    for w in &s.warnings {
+        out.push_str(&format!("\n{} × {}", w.count, w.code));
+    }
+    let mut t = table(&["Turn", "At", "", "What", "Tokens", "Cost", "ms"]);
+    right(&mut t, &[0, 4, 5, 6]);
+    for e in &d.timeline {
+        let about = if e.approximate { "~" } else { "" };
+        let at = e.at.as_deref().and_then(|at| local(at, zone)).unwrap_or_else(|| "–".to_owned());
+        let text = e.argument.as_ref().or(e.text.as_ref());
+        let mut what = match (&e.name, text) {
+            (Some(name), Some(text)) => format!("{} {}", safe(name), cut(text, 60)),
+            (Some(name), None) => safe(name),
+            (None, Some(text)) => cut(text, 70),
+            (None, None) => String::new(),
+        };
+        what.push_str(result(e.state));
+        // Beside what a tool tried stands how that went.
+        if let Some(error) = e.text.as_ref().filter(|t| Some(*t) != text) {
+            what.push_str(&format!(": {}", cut(error, 60)));
+        }
+        if let Some(owner) = &e.copied_from {
+            what.push_str(&format!(" (copied from {}, counted there)", cut(owner, 9)));
+        }
+        t.add_row([
+            e.turn.to_string(),
+            format!("{about}{at}"),
+            kind(e.kind).to_owned(),
+            what,
+            match (&e.tokens, e.kind) {
+                (Some(t), _) => count(t.total),
+                (None, TimelineKind::Call) => "–".to_owned(),
+                (None, _) => String::new(),
+            },
+            e.tokens.map(|_| cost(e.cost_usd.as_deref(), 0, true)).unwrap_or_default(),
+            e.duration_ms.map(|ms| ms.to_string()).unwrap_or_default(),
+        ]);
+    }
+    if !d.timeline.is_empty() {
+        out.push_str(&format!("\n\n{}", rendered(&t)));
+    }
+    if let Some(note) = &d.timeline_note {
+        out.push_str(&format!("\n\n{note}"));
+    }
+    out
+}
+
+/// The row that priced a model, and what it has no rate for.
+fn price_row(m: &ModelUsage) -> String {
+    let row = m.price_row.as_deref().map_or_else(|| "–".to_owned(), safe);
+    if m.unpriced_parts.is_empty() {
+        row
+    } else {
+        format!("{row} (no rate: {})", m.unpriced_parts.join(", "))
+    }
+}
+
+/// A moment with its day, to the millisecond.
+fn local(at: &str, zone: &jiff::tz::TimeZone) -> Option<String> {
+    let at: jiff::Timestamp = at.parse().ok()?;
+    let here = at.to_zoned_datetime(zone.clone());
+    Some(here.strftime("%m-%d %H:%M:%S%.3f").to_string())
+}
+
+const fn kind(k: TimelineKind) -> &'static str {
+    match k {
+        TimelineKind::Prompt => "prompt",
+        TimelineKind::Call => "call",
+        TimelineKind::Tool => "tool",
+        TimelineKind::Wait => "wait",
+        TimelineKind::Error => "error",
+        TimelineKind::Checkpoint => "checkpoint",
+        TimelineKind::Subagent => "sub-agent",
+    }
+}
+
+const fn result(s: StepState) -> &'static str {
+    match s {
+        StepState::Done => "",
+        StepState::Running => " (running)",
+        StepState::Waiting => " (waiting)",
+        StepState::Failed => " (failed)",
+        StepState::Canceled => " (canceled)",
+        StepState::Denied => " (denied)",
+    }
+}
+
+/// `days`: whether days are shown, or named in the range.
+pub(crate) fn usage(doc: &UsageDocument, days: bool) -> String {
+    let head = match doc.by.as_str() {
+        "day" => "Day",
+        "model" => "Model",
+        "project" => "Project",
+        _ => "Session",
+    };
+    let mut t = table(&[head, "Calls", "Input", "Cached", "Output", "Thinking", "Total", "Cost"]);
+    right(&mut t, &[1, 2, 3, 4, 5, 6, 7]);
+    let mut unknown = 0;
+    for r in &doc.rows {
+        let n = |f: fn(&agenthub_engine::view::Tokens) -> u64| {
+            r.tokens.as_ref().map_or("–".to_owned(), |t| f(t).to_string())
+        };
+        unknown += r.calls_without_usage;
+        t.add_row([
+            match &r.key {
+                Some(id) if doc.by == "model" => model(Some(&r.label), id),
+                _ => cut(&r.label, 60),
+            },
+            r.calls.to_string(),
+            n(|t| t.input),
+            n(|t| t.cache_read),
+            n(|t| t.output),
+            n(|t| t.thinking),
+            n(|t| t.total),
+            cost(r.cost_usd.as_deref(), r.tokens_unpriced, r.tokens.is_some()),
+        ]);
+    }
+    let total = doc.totals.tokens;
+    t.add_row([
+        "Together".to_owned(),
+        doc.totals.calls.to_string(),
+        total.input.to_string(),
+        total.cache_read.to_string(),
+        total.output.to_string(),
+        total.thinking.to_string(),
+        total.total.to_string(),
+        cost(doc.totals.cost_usd.as_deref(), doc.totals.tokens_unpriced, total.total > 0),
+    ]);
+    let mut out = rendered(&t);
+    if days {
+        out.push_str(&format!("\n{}", zone(&doc.time_zone)));
+    }
+    if unknown > 0 {
+        out.push_str(&format!(
+            "\n{} told no usage: counted as calls, their tokens are not known.",
+            counted(unknown, "call", "calls")
+        ));
+    }
+    out.push_str("\nCosts are list prices, not a bill.");
+    if doc.totals.tokens_unpriced > 0 {
+        out.push_str(&format!(
+            " {} tokens have no price and are in none: `agenthub pricing list` says which.",
+            count(doc.totals.tokens_unpriced)
+        ));
+    }
+    out
+}
+
+fn zone(name: &str) -> String {
+    match name {
+        "Etc/Unknown" => {}
+        "system" => return "Days are cut in the system's time zone.".to_owned(),
+        _ => return format!("Days are cut in {name}."),
+    }
+    let said = std::env::var("TZ").ok().filter(|tz| !tz.is_empty());
+    let why = said.map(|tz| format!(" (TZ is `{}`)", safe(&tz))).unwrap_or_default();
+    format!("Days are cut in UTC, for the system's time zone is not known{why}. `--tz` names another one.")
+}
+
+/// A model as agy's people know it, with its id beside: the same wherever one is named.
+fn model(label: Option<&str>, id: &str) -> String {
+    match label {
+        Some(label) if label != id => format!("{} · {}", cut(label, 40), cut(id, 40)),
+        _ => cut(id, 60),
+    }
+}
+
+/// What a sum of tokens leaves out.
+fn unknown(calls: u32) -> String {
+    if calls == 0 { String::new() } else { format!(" · {} without usage", counted(calls, "call", "calls")) }
+}
+
+/// "1 turn", "2 turns".
+pub(crate) fn counted(n: u32, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+pub(crate) fn doctor(d: &DoctorDocument) -> String {
+    let mut out = format!("AgentHub {}", d.version);
+    for f in &d.findings {
+        let mark = match f.level {
+            Level::Error => "✕",
+            Level::Warning => "△",
+            Level::Note => "·",
+            Level::Ok => "✓",
+        };
+        out.push_str(&format!("\n{mark} {}", safe(&f.message)));
+        if let Some(a) = &f.advice {
+            out.push_str(&format!("\n  → {}", safe(a)));
+        }
+    }
+    for l in &d.lanes {
+        out.push_str(&format!("\n{} {}: {}", shape(l.state), safe(&l.name), safe(&l.why.decided.fact)));
+    }
+    if !d.problem_groups.is_empty() {
+        out.push_str(&format!("\n\nFiles that could not be read\n{}", problems(&d.problem_groups)));
+        out.push_str("\n`agenthub doctor --json` names each.");
+    }
+    out.push_str("\n\nWhat AgentHub cannot know");
+    for l in &d.limits {
+        out.push_str(&format!("\n· {l}"));
+    }
+    out
+}

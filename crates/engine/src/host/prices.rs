@@ -1,0 +1,193 @@
+//! What hosts ask and say about prices.
+
+use std::time::{Duration, Instant};
+
+use agenthub_core::{Model, price::Rate};
+use agenthub_store::{self as store, By, UsageSlot};
+
+use super::{Host, store_error};
+use crate::{
+    convert, port,
+    pricing::{status, sync},
+    usage::bad,
+    view::{ErrorView, OwnPrice, PriceRates, PricedModel, PricingStatus, PricingView},
+};
+
+/// Names of models are short; whatever is longer is something else.
+const LONGEST_NAME: usize = 200;
+/// How long it is waited for another process to make costs anew.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Host {
+    /// The price table, which row prices which model, and which models have no price. Blocks.
+    ///
+    /// # Errors
+    /// `store` when the store fails.
+    pub fn pricing(&self) -> Result<PricingView, ErrorView> {
+        let used = self.models_used()?;
+        self.at(|at| Ok(status::view(&self.prices()?, &used, at)))
+    }
+
+    /// How old the table is, and how many models have a price. Blocks.
+    ///
+    /// # Errors
+    /// `store` when the store fails.
+    pub fn pricing_status(&self) -> Result<PricingStatus, ErrorView> {
+        let used = self.models_used()?;
+        self.at(|at| Ok(status::status(&self.prices()?, &used, at, None)))
+    }
+
+    /// Fetches the newest prices: the one thing here that asks the network, and only when it is called (spec P4). What
+    /// changed holds from today on. Blocks.
+    ///
+    /// # Errors
+    /// `sync_unreachable`, `sync_timeout`, `sync_redirect`, `sync_status`, `sync_not_prices`, `sync_short`,
+    /// `sync_too_large`, and the good table stays; `io` and `store` when it can't be kept.
+    pub fn pricing_sync(&self) -> Result<PricingStatus, ErrorView> {
+        let zone = self.time_zone();
+        let changes = sync::run(&self.shared.places, &sync::url(), sync::LIMITS, self.now(), &zone)?;
+        self.have_costs_made_anew()?;
+        let used = self.models_used()?;
+        self.at(|at| Ok(status::status(&self.prices()?, &used, at, Some(changes))))
+    }
+
+    /// Sets a model's price, or the row that prices it; both hold for all of its calls, at once. Answers how the model
+    /// stands then; `None` when no call names it yet. Blocks.
+    ///
+    /// # Errors
+    /// `bad_request` for rates that are none, or an alias that leads to no price; `store` when it cannot be written down.
+    pub fn set_price(&self, model: &str, price: &OwnPrice) -> Result<Option<PricedModel>, ErrorView> {
+        let model = model.trim();
+        if model.is_empty() || model.chars().count() > LONGEST_NAME || model.chars().any(char::is_control) {
+            return Err(bad(format!("`{}` is no name of a model.", model.escape_debug())));
+        }
+        let row = match (&price.alias, &price.rates) {
+            (Some(alias), None) => self.alias(model, alias.trim())?,
+            (None, Some(rates)) => own_rates(model, rates)?,
+            _ => return Err(bad("Give a model either rates or an alias.".to_owned())),
+        };
+        let at = self.now();
+        self.say(|p| p.set_price(&row, at))?;
+        self.have_costs_made_anew()?;
+        self.priced_model(model)
+    }
+
+    /// Takes back what `set_price` set. Blocks.
+    ///
+    /// # Errors
+    /// `not_found` when nothing was set; `store` when it cannot be written down.
+    pub fn clear_price(&self, model: &str) -> Result<Option<PricedModel>, ErrorView> {
+        let model = model.trim();
+        let book = self.prices()?.book;
+        // It may have been set by another name of the same model.
+        let used = self.models_used()?;
+        let named = used.iter().filter(|u| convert::model_name(&u.model) == model);
+        let mut names: Vec<String> =
+            named.filter_map(|u| book.own(&u.model)).map(|(name, _)| name.to_owned()).collect();
+        names.insert(0, model.to_owned());
+        let mut cleared = false;
+        for name in names {
+            self.say(|p| {
+                cleared |= p.clear_price(&name)?;
+                Ok(())
+            })?;
+            if cleared {
+                self.have_costs_made_anew()?;
+                return self.priced_model(model);
+            }
+        }
+        Err(ErrorView {
+            code: "not_found".to_owned(),
+            message: format!("No price or alias of yours is set for `{model}`."),
+        })
+    }
+
+    fn alias(&self, model: &str, alias: &str) -> Result<store::OwnPrice, ErrorView> {
+        let book = self.prices()?.book;
+        if alias == model || book.target(alias).is_none() {
+            return Err(bad(format!(
+                "`{alias}` leads to no price. Name a model or a row of the price table: `agenthub pricing list --rows` \
+                 shows them."
+            )));
+        }
+        Ok(store::OwnPrice {
+            model: model.to_owned(),
+            alias: Some(alias.to_owned()),
+            ..store::OwnPrice::default()
+        })
+    }
+
+    fn priced_model(&self, model: &str) -> Result<Option<PricedModel>, ErrorView> {
+        let view = self.pricing()?;
+        let is = |m: &PricedModel| {
+            m.model == model
+                || m.model_label.as_deref() == Some(model)
+                || placeholder(m.model_enum).as_deref() == Some(model)
+        };
+        Ok(view.models.into_iter().find(is))
+    }
+
+    fn models_used(&self) -> Result<Vec<UsageSlot>, ErrorView> {
+        self.asked(|reader| reader.usage(By::Model, i64::MIN, i64::MAX).map_err(|e| store_error(&e)))
+    }
+
+    fn at<T>(&self, f: impl FnOnce(&status::At<'_>) -> Result<T, ErrorView>) -> Result<T, ErrorView> {
+        let weekly_sync = self.settings().values.prices.weekly_sync;
+        f(&status::At { now: self.now(), zone: &self.time_zone(), weekly_sync })
+    }
+
+    /// Has all costs be by today's book: by the engine that runs, here or in another process, or by one that is opened for
+    /// it.
+    fn have_costs_made_anew(&self) -> Result<(), ErrorView> {
+        let here = self.shared.tell(crate::engine::Input::Person);
+        if !here && port::look(&self.shared.places.port()).is_err() {
+            // None runs: one that is only opened does it.
+            drop(self.shared.engine()?);
+        }
+        let wanted = self.prices()?.book.stamp().to_owned();
+        let started = Instant::now();
+        while self.reader()?.priced_by().map_err(|e| store_error(&e))?.as_deref() != Some(wanted.as_str()) {
+            if started.elapsed() > PATIENCE {
+                tracing::warn!(
+                    "costs are not by the new prices yet; the running AgentHub will make them anew"
+                );
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+fn placeholder(number: i32) -> Option<String> {
+    Model { number, ..Model::default() }.placeholder()
+}
+
+fn own_rates(model: &str, r: &PriceRates) -> Result<store::OwnPrice, ErrorView> {
+    let parts = [
+        ("input", &r.input),
+        ("cache_read", &r.cache_read),
+        ("cache_write", &r.cache_write),
+        ("output", &r.output),
+    ];
+    for (name, text) in parts {
+        if let Some(Err(why)) = text.as_deref().map(Rate::parse_per_million) {
+            let text = text.as_deref().unwrap_or_default().escape_debug().to_string();
+            return Err(bad(format!(
+                "The rate for {name}, `{text}`, {why}. Rates are USD for a million tokens."
+            )));
+        }
+    }
+    if parts.iter().all(|(_, text)| text.is_none()) {
+        return Err(bad("Give at least one rate, in USD for a million tokens.".to_owned()));
+    }
+    let text = |t: &Option<String>| t.as_deref().map(|t| t.trim().to_owned());
+    Ok(store::OwnPrice {
+        model: model.to_owned(),
+        alias: None,
+        input: text(&r.input),
+        cache_read: text(&r.cache_read),
+        cache_write: text(&r.cache_write),
+        output: text(&r.output),
+    })
+}

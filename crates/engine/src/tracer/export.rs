@@ -1,0 +1,121 @@
+//! Sending on the person's word: a test, or a session once more (spec R11).
+
+use std::time::{Duration, Instant};
+
+use agenthub_core::SessionId;
+use agenthub_otlp::{Encoding, Target, probe::Probe, queue::When};
+
+use super::{
+    Tracer,
+    outbox::{Outbox, Spool, as_json, sender},
+    setup::{attempt, refused},
+};
+use crate::view::{ErrorView, SCHEMA, TracingAttempt, TracingExport, TracingTest, TracingTests};
+
+/// So long the command waits for backends.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Tracer {
+    /// Sends one span to each destination that is switched on, past the queue.
+    ///
+    /// # Errors
+    /// `bad_request` without any destination.
+    pub fn test(&self) -> Result<TracingTests, ErrorView> {
+        let (settings, _) = self.settings();
+        let secrets = self.secrets()?;
+        let enabled: Vec<_> = settings.destinations.iter().filter(|d| d.enabled).collect();
+        if enabled.is_empty() {
+            return Err(ErrorView {
+                code: "bad_request".to_owned(),
+                message: "There is no destination to test. Run `agenthub trace install --endpoint URL`."
+                    .to_owned(),
+            });
+        }
+        let now = self.now();
+        let mut tests = Vec::new();
+        for d in enabled {
+            let test = match Target::new(d, &secrets) {
+                Ok(target) => {
+                    let encoding = Encoding::for_destination(d, sender(&settings));
+                    let probe = Probe::send(&target, &encoding, now, d.timeout());
+                    let told = probe.attempt(now);
+                    self.queue().note(&d.id, told.clone());
+                    TracingTest {
+                        destination: d.id.to_string(),
+                        endpoint: probe.endpoint,
+                        trace_id: Some(probe.trace_id),
+                        attempt: attempt(&told),
+                    }
+                }
+                Err(r) => TracingTest {
+                    destination: d.id.to_string(),
+                    endpoint: String::new(),
+                    trace_id: None,
+                    attempt: TracingAttempt {
+                        at: now.rfc3339(),
+                        spans: 0,
+                        fate: "misdirected".to_owned(),
+                        http_status: None,
+                        message: refused(r).message,
+                        rejected_spans: 0,
+                        took_ms: 0,
+                    },
+                },
+            };
+            tests.push(test);
+        }
+        let ok = tests.iter().all(|t| t.attempt.fate == "taken");
+        Ok(TracingTests { schema: SCHEMA, ok, tests })
+    }
+
+    /// Sends every turn of a session once more, under the same ids, or shows what would be sent.
+    ///
+    /// # Errors
+    /// `not_found` for a session that left neither a database nor a transcript.
+    pub fn export(&self, session: &str, dry_run: bool) -> Result<TracingExport, ErrorView> {
+        let not_found = || ErrorView {
+            code: "not_found".to_owned(),
+            message: format!("There is no session {session} in {}.", self.config.gemini_dir.display()),
+        };
+        let id = SessionId::parse(session).ok_or_else(not_found)?;
+        let (settings, _) = self.settings();
+        let secrets = self.secrets()?;
+        let surface = self.surface_of(&id).ok_or_else(not_found)?;
+        let forest = self.forest(&surface, &settings);
+        let root = forest.root(&id);
+        let told = forest.told(&root, &|_| true).ok_or_else(not_found)?;
+        let io = |e: std::io::Error| ErrorView { code: "io".to_owned(), message: e.to_string() };
+        let mut spool = Spool::new(self.queue(), &settings, &secrets, self.clock.clone());
+        let (mut spans, mut requests) = (0, Vec::new());
+        for turn in &told.turns {
+            let (mut trace, _) = forest.tree(&root, turn);
+            trace.turn.incomplete = !turn.is_followed && !told.from_transcript && !turn.is_settled;
+            spans += u64::try_from(trace.visits().len()).unwrap_or(0);
+            if dry_run {
+                requests.extend(as_json(&settings, &trace));
+            } else {
+                spool.put(&trace, None).map_err(io)?;
+            }
+        }
+        let mut destinations = Vec::new();
+        if !dry_run {
+            spool.drain(When::Asked, Instant::now() + PATIENCE);
+            destinations = self.destinations(&settings, &secrets);
+        }
+        let turns = u64::try_from(told.turns.len()).unwrap_or(0);
+        Ok(TracingExport { schema: SCHEMA, session: root.to_string(), turns, spans, destinations, requests })
+    }
+
+    /// Where the conversation is: the CLI's folder, else that of another product.
+    fn surface_of(&self, id: &SessionId) -> Option<agenthub_agy::Surface> {
+        use agenthub_agy::Surface;
+
+        let has = |s: &Surface| {
+            let home = self.home(s);
+            home.conversation(id).exists() || home.brain(id).exists()
+        };
+        let folders = std::fs::read_dir(&self.config.gemini_dir).into_iter().flatten();
+        let others = folders.filter_map(|f| Surface::named(f.ok()?.file_name().to_str()?));
+        std::iter::once(Surface::CLI).chain(others).find(has)
+    }
+}

@@ -1,0 +1,182 @@
+//! The section `tracing` of settings.json, and where its secrets are. Read value by value: a bad one costs no more than
+//! itself (spec P3).
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use agenthub_agy::Surface;
+use agenthub_core::Time;
+use agenthub_otlp::Destination;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::privacy::Content;
+
+/// How a user is named in traces (spec R9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UserName {
+    #[default]
+    None,
+    Email,
+    /// SHA-256 of the address in lower case, in hexadecimal: the same person is the same user, and has no name.
+    Hashed,
+}
+
+/// The person's choices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TracingSettings {
+    pub enabled: bool,
+    /// When it was switched on (RFC 3339): turns that ended before are not sent by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    pub destinations: Vec<Destination>,
+    pub user: UserName,
+    /// Whether the resource names this machine.
+    pub host_name: bool,
+    pub content: Content,
+    /// By folder; all are on unless said otherwise (R12).
+    pub surfaces: BTreeMap<String, bool>,
+    /// OTLP JSON lines are appended to this file, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+/// A value that can't be used, and what stands in for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub key: String,
+    pub message: String,
+}
+
+impl TracingSettings {
+    /// From the section's value.
+    pub(crate) fn of(section: Option<&Value>) -> (TracingSettings, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let empty = Map::new();
+        let object = match section {
+            None | Some(Value::Null) => &empty,
+            Some(Value::Object(o)) => o,
+            Some(_) => {
+                let message = "it is an object; defaults stand in".to_owned();
+                problems.push(Problem { key: "tracing".to_owned(), message });
+                &empty
+            }
+        };
+        let mut field = Field { object, problems: &mut problems };
+        let mut settings = TracingSettings {
+            enabled: field.value("enabled"),
+            since: field.value("since"),
+            destinations: Vec::new(),
+            user: field.value("user"),
+            host_name: field.value("host_name"),
+            content: field.value("content"),
+            surfaces: field.value("surfaces"),
+            file: field.value("file"),
+        };
+        let all: Vec<Value> = field.value("destinations");
+        for (n, one) in all.into_iter().enumerate() {
+            let key = || format!("tracing.destinations.{n}");
+            match serde_json::from_value::<Destination>(one) {
+                Ok(d) if settings.destinations.iter().any(|o| o.id == d.id) => {
+                    let message = format!("the name `{}` is taken by an earlier one", d.id);
+                    problems.push(Problem { key: key(), message });
+                }
+                Ok(d) => settings.destinations.push(d),
+                Err(e) => problems.push(Problem { key: key(), message: e.to_string() }),
+            }
+        }
+        if settings.file.as_ref().is_some_and(|f| !f.is_absolute()) {
+            let message = "it is an absolute path".to_owned();
+            problems.push(Problem { key: "tracing.file".to_owned(), message });
+            settings.file = None;
+        }
+        (settings, problems)
+    }
+
+    pub(crate) fn since(&self) -> Option<Time> {
+        let t: jiff::Timestamp = self.since.as_deref()?.parse().ok()?;
+        Some(Time::from_micros(t.as_microsecond()))
+    }
+
+    pub(crate) fn wants(&self, surface: &Surface) -> bool {
+        self.surfaces.get(surface.folder()).copied().unwrap_or(true)
+    }
+
+    /// Whether anything is to be done at all.
+    pub(crate) fn is_on(&self) -> bool {
+        self.enabled && (self.file.is_some() || self.destinations.iter().any(|d| d.enabled))
+    }
+}
+
+struct Field<'a> {
+    object: &'a Map<String, Value>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Field<'_> {
+    fn value<T: DeserializeOwned + Default>(&mut self, key: &str) -> T {
+        match self.object.get(key) {
+            None | Some(Value::Null) => T::default(),
+            Some(v) => serde_json::from_value(v.clone()).unwrap_or_else(|e| {
+                let message = format!("{e}; the default stands in");
+                self.problems.push(Problem { key: format!("tracing.{key}"), message });
+                T::default()
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(v: Value) -> (TracingSettings, Vec<String>) {
+        let (s, problems) = TracingSettings::of(Some(&v));
+        (s, problems.into_iter().map(|p| p.key).collect())
+    }
+
+    #[test]
+    fn p3_r1_all_is_off_unless_it_was_switched_on() {
+        let (s, problems) = TracingSettings::of(None);
+        assert_eq!((s.is_on(), problems), (false, Vec::new()));
+        assert_eq!(s, TracingSettings::default());
+        assert!(s.wants(&Surface::CLI), "but each product, once it is");
+    }
+
+    #[test]
+    fn p3_a_bad_value_costs_no_more_than_itself() {
+        let (s, problems) = of(json!({
+            "enabled": true, "user": "loud", "content": {"prompts": true, "longest": "x"}, "file": "here",
+            "destinations": [{"id": "a", "endpoint": "http://localhost:4318"}, 7, {"id": "a", "endpoint": "x"}],
+            "surfaces": {"antigravity-ide": false}, "later": 1
+        }));
+        assert_eq!(
+            problems,
+            [
+                "tracing.user",
+                "tracing.content",
+                "tracing.destinations.1",
+                "tracing.destinations.2",
+                "tracing.file"
+            ]
+        );
+        assert!(s.is_on() && s.user == UserName::None && !s.content.prompts);
+        assert_eq!(s.destinations.len(), 1);
+        assert!(!s.wants(&Surface::named("antigravity-ide").unwrap()) && s.wants(&Surface::CLI));
+        assert_eq!(of(json!([])).1, ["tracing"]);
+    }
+
+    #[test]
+    fn p3_what_is_written_is_read_again() {
+        let (s, _) = of(json!({
+            "enabled": true, "since": "2026-11-30T10:00:00Z", "user": "hashed", "host_name": true,
+            "content": {"answers": true}, "file": "/tmp/x.jsonl",
+            "destinations": [{"id": "a", "endpoint": "http://localhost:4318", "later": {"x": 1}}]
+        }));
+        let (again, problems) = of(serde_json::to_value(&s).unwrap());
+        assert_eq!((again, problems), (s.clone(), Vec::new()));
+        assert_eq!(s.since().unwrap().rfc3339(), "2026-11-30T10:00:00.000Z");
+    }
+}

@@ -1,0 +1,369 @@
+//! The Usage screen: one range of days, cut in three ways whose sums agree, for they are read as of one moment.
+
+use std::collections::BTreeMap;
+
+use agenthub_core::{
+    Model, Time,
+    board::folder_name,
+    day_of,
+    price::{Book, Usd},
+};
+use agenthub_store::{self as store, By, Sum};
+use jiff::{
+    ToSpan,
+    civil::{Date, Weekday},
+    tz::TimeZone,
+};
+
+use super::{Edge, UsageQuery, edge, row, totals};
+use crate::{
+    convert, host, settings,
+    view::{
+        ErrorView, UsageBar, UsageBy, UsageMeasure, UsageModel, UsagePart, UsageProject, UsageRange,
+        UsageScreen, UsageScreenQuery, UsageStep,
+    },
+};
+
+/// So many models have a colour of their own in one picture; more can't be told apart.
+const COLOURED: usize = 8;
+/// The colours of the page's charts, one more being that of the rest.
+const COLOURS: usize = 5;
+/// So many bars at most stand beside each other for days, and then for weeks.
+const MOST_DAYS: i32 = 92;
+const MOST_WEEKS: i32 = 92;
+
+/// The first and the last day of a range; for `All` as far as there are calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Days {
+    first: Option<Date>,
+    last: Option<Date>,
+}
+
+impl Days {
+    pub(super) fn of(range: UsageRange, today: Date) -> Days {
+        let back = |days: i32| today.checked_sub(days.days()).unwrap_or(Date::MIN);
+        let before = today.first_of_month().yesterday().unwrap_or(Date::MIN);
+        let (first, last) = match range {
+            UsageRange::Week => (Some(back(6)), Some(today)),
+            UsageRange::Days30 => (Some(back(29)), Some(today)),
+            UsageRange::Days90 => (Some(back(89)), Some(today)),
+            UsageRange::ThisMonth => (Some(today.first_of_month()), Some(today)),
+            UsageRange::LastMonth => (Some(before.first_of_month()), Some(before)),
+            UsageRange::All => (None, None),
+        };
+        Days { first, last }
+    }
+
+    /// The same as a question for sums.
+    pub(super) fn query(self, by: UsageBy) -> UsageQuery {
+        let text = |day: Option<Date>| day.map(|d| d.to_string());
+        UsageQuery { by, since: text(self.first), until: text(self.last), tz: None }
+    }
+}
+
+pub(super) fn today(now: Time, zone: &TimeZone) -> Date {
+    day_of(now, zone).unwrap_or(Date::ZERO)
+}
+
+pub(crate) fn document(
+    reader: &store::Store,
+    q: UsageScreenQuery,
+    book: &Book,
+    now: Time,
+    zone: &TimeZone,
+) -> Result<UsageScreen, ErrorView> {
+    reader.at_once(|reader| asked(reader, q, book, now, zone).map_err(Failed)).map_err(|Failed(e)| e)
+}
+
+/// Lets any error pass through a transaction of the store's.
+pub(super) struct Failed(pub(super) ErrorView);
+
+impl From<store::StoreError> for Failed {
+    fn from(e: store::StoreError) -> Failed {
+        Failed(host::store_error(&e))
+    }
+}
+
+fn asked(
+    reader: &store::Store,
+    q: UsageScreenQuery,
+    book: &Book,
+    now: Time,
+    zone: &TimeZone,
+) -> Result<UsageScreen, ErrorView> {
+    let says = |e| host::store_error(&e);
+    let today = today(now, zone);
+    let days = Days::of(q.range, today);
+    let slot = |day: Option<Date>, at: Edge, none: i64| {
+        day.map_or(Ok(none), |d| edge(&d.to_string(), zone, at).map(Time::slot))
+    };
+    let (from, until) = (slot(days.first, Edge::Start, i64::MIN)?, slot(days.last, Edge::End, i64::MAX)?);
+
+    let order = Order::of(&reader.models_in_order().map_err(says)?);
+    let mut models: BTreeMap<usize, (u32, Sum)> = BTreeMap::new();
+    let mut by_day: BTreeMap<Option<Date>, BTreeMap<usize, (u32, Sum)>> = BTreeMap::new();
+    for u in reader.usage(By::SlotModel, from, until).map_err(says)? {
+        // Slot 0 stands for calls whose time is not known.
+        let day = if u.slot == 0 { None } else { day_of(Time::of_slot(u.slot), zone) };
+        let model = order.place(&u.model);
+        for group in [models.entry(model), by_day.entry(day).or_default().entry(model)] {
+            let (approximate, sum) = group.or_default();
+            *approximate = approximate.saturating_add(u.approximate_calls);
+            *sum = sum.plus(u.sum);
+        }
+    }
+    let untimed = by_day.remove(&None).map(|parts| added(parts.into_values()));
+    let by_day: BTreeMap<Date, _> =
+        by_day.into_iter().filter_map(|(day, parts)| Some((day?, parts))).collect();
+    let all = added(models.values().copied());
+
+    let mut ranked: Vec<usize> = models.keys().copied().collect();
+    let weight = |place: &usize| models.get(place).map(|(_, sum)| weight(q.measure, sum));
+    ranked.sort_by(|a, b| weight(b).cmp(&weight(a)).then(a.cmp(b)));
+
+    let first = days.first.or_else(|| by_day.keys().next().copied());
+    let last = days.last.or_else(|| by_day.keys().next_back().map(|d| today.max(*d)));
+    let step = step(first, last);
+    let sessions = reader.sessions_with_calls(from, until).map_err(says)?;
+    let mut projects: Vec<_> = reader.usage(By::Project, from, until).map_err(says)?;
+    projects.sort_by_key(|p| std::cmp::Reverse(self::weight(q.measure, &p.sum)));
+
+    Ok(UsageScreen {
+        time_zone: settings::name_of(zone),
+        since: first.map(|d| d.to_string()),
+        until: last.map(|d| d.to_string()),
+        step,
+        bars: first
+            .zip(last)
+            .map(|(first, last)| bars(&by_day, first, last, step, &ranked))
+            .unwrap_or_default(),
+        untimed: untimed.map(|(approximate, sum)| row(None, "Time not known".to_owned(), approximate, &sum)),
+        models: ranked
+            .iter()
+            .enumerate()
+            .filter_map(|(rank, place)| {
+                let (approximate, sum) = models.get(place)?;
+                let (name, label) = order.names(*place);
+                let coloured = rank < COLOURED;
+                Some(UsageModel {
+                    row: row(Some(name), label, *approximate, sum),
+                    colour: u8::try_from(place % COLOURS + 1).ok().filter(|_| coloured),
+                    striped: coloured && (place / COLOURS) % 2 == 1,
+                    price_row: order
+                        .model(*place)
+                        .and_then(|m| book.row(m, Some(now)))
+                        .map(|r| r.key.clone()),
+                })
+            })
+            .collect(),
+        projects: projects
+            .into_iter()
+            .map(|u| {
+                let name = u.cwd.as_deref().map(|c| folder_name(c).unwrap_or(c).to_owned());
+                let folder = u.cwd.as_deref().map(|c| convert::for_people(std::path::Path::new(c)));
+                let label = name.unwrap_or_else(|| "No folder".to_owned());
+                UsageProject { row: row(u.cwd, label, u.approximate_calls, &u.sum), folder }
+            })
+            .collect(),
+        totals: totals(sessions, &all.1),
+        cached_percent: cached_percent(&all.1),
+    })
+}
+
+/// Models in the order in which they were first met. Names of one number are one model.
+struct Order {
+    places: BTreeMap<(i32, String), usize>,
+    models: Vec<Model>,
+}
+
+impl Order {
+    fn of(all: &[Model]) -> Order {
+        let mut order = Order { places: BTreeMap::new(), models: Vec::new() };
+        for model in all {
+            let key = Order::key(model);
+            if !order.places.contains_key(&key) {
+                order.places.insert(key, order.models.len());
+                order.models.push(model.clone());
+            }
+        }
+        order
+    }
+
+    fn key(model: &Model) -> (i32, String) {
+        if model.number == 0 { (0, convert::model_name(model)) } else { (model.number, String::new()) }
+    }
+
+    fn place(&self, model: &Model) -> usize {
+        self.places.get(&Order::key(model)).copied().unwrap_or(self.models.len())
+    }
+
+    fn model(&self, place: usize) -> Option<&Model> {
+        self.models.get(place)
+    }
+
+    /// Its name and its label.
+    fn names(&self, place: usize) -> (String, String) {
+        let Some(model) = self.model(place) else { return Default::default() };
+        let name = convert::model_name(model);
+        (name.clone(), model.label.clone().unwrap_or(name))
+    }
+}
+
+fn added(all: impl Iterator<Item = (u32, Sum)>) -> (u32, Sum) {
+    all.fold((0, Sum::default()), |(n, sum), (more, other)| (n.saturating_add(more), sum.plus(other)))
+}
+
+/// What ranks first: the measure, then tokens, then calls. What is not known is smaller than anything known.
+fn weight(measure: UsageMeasure, sum: &Sum) -> (Option<Usd>, Option<u64>, u32) {
+    let usd = match measure {
+        UsageMeasure::Cost => sum.usd(),
+        UsageMeasure::Tokens => None,
+    };
+    (usd, convert::known_tokens(sum).map(|t| t.total), sum.calls)
+}
+
+fn step(first: Option<Date>, last: Option<Date>) -> UsageStep {
+    let days = first.zip(last).and_then(|(a, b)| a.until(b).ok()).map_or(0, |span| span.get_days() + 1);
+    match days {
+        ..=MOST_DAYS => UsageStep::Day,
+        d if d <= MOST_WEEKS * 7 => UsageStep::Week,
+        _ => UsageStep::Month,
+    }
+}
+
+fn bars(
+    by_day: &BTreeMap<Date, BTreeMap<usize, (u32, Sum)>>,
+    first: Date,
+    last: Date,
+    step: UsageStep,
+    ranked: &[usize],
+) -> Vec<UsageBar> {
+    let mut bars = Vec::new();
+    let mut at = first;
+    while at <= last {
+        let end = end(at, step).min(last);
+        let mut parts: BTreeMap<usize, (u32, Sum)> = BTreeMap::new();
+        for (model, (approximate, sum)) in by_day.range(at..=end).flat_map(|(_, parts)| parts) {
+            let (n, whole) = parts.entry(*model).or_default();
+            *n = n.saturating_add(*approximate);
+            *whole = whole.plus(*sum);
+        }
+        let (approximate, sum) = added(parts.values().copied());
+        let (own, rest) = ranked.split_at(ranked.len().min(COLOURED));
+        let mut shown: Vec<UsagePart> = own
+            .iter()
+            .enumerate()
+            .filter_map(|(rank, place)| Some(part(u32::try_from(rank).ok(), &parts.get(place)?.1)))
+            .collect();
+        let (_, others) = added(rest.iter().filter_map(|place| parts.get(place).copied()));
+        if others.calls > 0 {
+            shown.push(part(None, &others));
+        }
+        bars.push(UsageBar {
+            row: row(Some(at.to_string()), at.to_string(), approximate, &sum),
+            until: end.to_string(),
+            parts: shown,
+        });
+        match end.tomorrow() {
+            Ok(next) => at = next,
+            Err(_) => break,
+        }
+    }
+    bars
+}
+
+/// The last day of the bar in which a day is.
+fn end(day: Date, step: UsageStep) -> Date {
+    match step {
+        UsageStep::Day => day,
+        UsageStep::Week if day.weekday() == Weekday::Sunday => day,
+        UsageStep::Week => day.nth_weekday(1, Weekday::Sunday).unwrap_or(day),
+        UsageStep::Month => day.last_of_month(),
+    }
+}
+
+fn part(model: Option<u32>, sum: &Sum) -> UsagePart {
+    let row = row(None, String::new(), 0, sum);
+    UsagePart { model, calls: row.calls, tokens_total: row.tokens.map(|t| t.total), cost_usd: row.cost_usd }
+}
+
+fn cached_percent(sum: &Sum) -> Option<u8> {
+    let prompts = sum.tokens.input.saturating_add(sum.tokens.cache_read);
+    let percent = sum.tokens.cache_read.saturating_mul(100).checked_div(prompts)?;
+    u8::try_from(percent).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    #[test]
+    fn ranges_are_whole_days_and_months() {
+        let of = |range| Days::of(range, date(2026, 3, 31));
+        let days = |first, last| Days { first: Some(first), last: Some(last) };
+        assert_eq!(of(UsageRange::Week), days(date(2026, 3, 25), date(2026, 3, 31)));
+        assert_eq!(of(UsageRange::Days30), days(date(2026, 3, 2), date(2026, 3, 31)));
+        assert_eq!(of(UsageRange::ThisMonth), days(date(2026, 3, 1), date(2026, 3, 31)));
+        assert_eq!(of(UsageRange::LastMonth), days(date(2026, 2, 1), date(2026, 2, 28)));
+        assert_eq!(
+            Days::of(UsageRange::LastMonth, date(2026, 1, 5)),
+            days(date(2025, 12, 1), date(2025, 12, 31))
+        );
+        assert_eq!(of(UsageRange::All), Days { first: None, last: None });
+    }
+
+    #[test]
+    fn long_ranges_have_wider_bars_without_a_gap_or_an_overlap() {
+        let none = BTreeMap::new();
+        let all = |first: Date, last: Date| {
+            let step = step(Some(first), Some(last));
+            (step, bars(&none, first, last, step, &[]))
+        };
+        for (first, last, wanted, count) in [
+            (date(2026, 11, 1), date(2026, 11, 30), UsageStep::Day, 30),
+            (date(2026, 9, 1), date(2026, 12, 1), UsageStep::Day, 92),
+            (date(2026, 8, 31), date(2026, 12, 1), UsageStep::Week, 14),
+            (date(2020, 1, 15), date(2026, 2, 3), UsageStep::Month, 74),
+        ] {
+            let (step, bars) = all(first, last);
+            assert_eq!((step, bars.len()), (wanted, count), "{first} to {last}");
+            assert_eq!(bars.first().unwrap().row.key, Some(first.to_string()));
+            assert_eq!(bars.last().unwrap().until, last.to_string());
+            for pair in bars.windows(2) {
+                let [a, b] = pair else { unreachable!() };
+                let next = a.until.parse::<Date>().unwrap().tomorrow().unwrap();
+                assert_eq!(b.row.key, Some(next.to_string()));
+            }
+        }
+        assert_eq!(all(date(2026, 11, 30), date(2026, 11, 1)).1, []);
+    }
+
+    #[test]
+    fn a_model_keeps_its_place_and_names_of_one_number_are_one_model() {
+        let model = |number, id: &str, label: &str| Model {
+            number,
+            id: Some(id.to_owned()),
+            label: Some(label.to_owned()).filter(|l| !l.is_empty()),
+        };
+        let mut all =
+            vec![model(1016, "a", "A"), model(0, "x", ""), model(1016, "b", "B"), model(7, "c", "")];
+        let order = Order::of(&all);
+        assert_eq!(all.iter().map(|m| order.place(m)).collect::<Vec<_>>(), [0, 1, 0, 2]);
+        assert_eq!(order.names(0), ("a".to_owned(), "A".to_owned()));
+        all.push(model(9, "new", ""));
+        assert_eq!(Order::of(&all).place(&model(7, "c", "")), 2);
+    }
+
+    #[test]
+    fn the_cache_is_known_only_where_there_was_a_prompt() {
+        let mut sum = Sum::default();
+        assert_eq!(cached_percent(&sum), None);
+        sum.tokens.input = 22;
+        sum.tokens.cache_read = 78;
+        assert_eq!(cached_percent(&sum), Some(78));
+        sum.tokens.input = 0;
+        assert_eq!(cached_percent(&sum), Some(100));
+    }
+}

@@ -1,0 +1,231 @@
+//! Lists of sessions: pages, their sums, and what a list can be filtered by. Made so that a page of 100,000 sessions
+//! costs no more than one of 100: the order comes from an index, and so do the sums over everything.
+
+use agenthub_core::{SessionId, Time};
+use rusqlite::{Connection, ToSql};
+
+use crate::{
+    SessionRow, Store, StoreError, Sum,
+    sessions::{COLUMNS, row},
+};
+
+/// The lists' own index takes the place of the first one (see [`index`]). What a list can be filtered by names its indexes,
+/// so they are always there.
+pub(crate) const CREATE: &str = "
+DROP INDEX session_active;
+CREATE INDEX session_model ON session (model, last_activity DESC, id, parent) WHERE hidden = 0;
+CREATE INDEX session_folder ON session (lane, last_activity, cwd) WHERE hidden = 0 AND cwd IS NOT NULL;";
+
+/// Makes the indexes of the lists, those that are not there: a first filling does without them until its end. `parent`
+/// stands in each, for the list leaves out sub-agents; the `id` makes every order a total one.
+pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch(
+        "CREATE INDEX IF NOT EXISTS session_active ON session (hidden, last_activity DESC, id, parent);
+         CREATE INDEX IF NOT EXISTS session_started ON session (hidden, started_at DESC, id, parent);
+         CREATE INDEX IF NOT EXISTS session_name ON session (hidden, name IS NULL, lower(name), id, parent);
+         CREATE INDEX IF NOT EXISTS session_tokens
+             ON session (hidden, input + output + cache_read + cache_write DESC, id, parent);
+         CREATE INDEX IF NOT EXISTS session_sums ON session (hidden, parent, calls, unknown, input, output, cache_read,
+             cache_write, thinking, priced, unpriced, usd_large, usd_small);
+         CREATE INDEX IF NOT EXISTS session_cost
+             ON session (hidden, iif(priced > 0, usd_large * 1e10 + usd_small, NULL) DESC, id, parent);
+         CREATE INDEX IF NOT EXISTS session_lane ON session (lane, last_activity DESC, id, parent) WHERE hidden = 0;",
+    )
+}
+
+/// Which sessions to list. An absent part filters nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub search: Option<String>,
+    pub lane: Option<String>,
+    pub model: Option<String>,
+    pub since: Option<Time>,
+    /// Last active before.
+    pub until: Option<Time>,
+    pub ids: Option<Vec<SessionId>>,
+    /// All but these.
+    pub not_ids: Option<Vec<SessionId>>,
+    /// Only sub-agents of this session.
+    pub parent: Option<SessionId>,
+    /// Leaves out sub-agents whose parent is listed itself.
+    pub roots_only: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    #[default]
+    Active,
+    Started,
+    Name,
+    Tokens,
+    /// Sessions without a price come last.
+    Cost,
+}
+
+/// The sums of all sessions that a filter matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListedTotals {
+    pub sessions: u32,
+    pub sum: Sum,
+}
+
+/// A `WHERE` clause and its values.
+fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
+    // The index on `hidden` gives the newest first, and is a bad choice where fewer rows are meant. `+` bars it.
+    let few = f.ids.is_some() || f.parent.is_some();
+    let mut sql = String::from(if few { "+s.hidden = 0" } else { "s.hidden = 0" });
+    let mut values: Vec<Box<dyn ToSql>> = Vec::new();
+    let mut with = |clause: &str, value: Box<dyn ToSql>| {
+        values.push(value);
+        sql.push_str(" AND ");
+        sql.push_str(&clause.replace('?', &format!("?{}", values.len())));
+    };
+    if let Some(q) = f.search.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
+        with("instr(s.search, ?) > 0", Box::new(q.to_lowercase()));
+    }
+    if let Some(lane) = &f.lane {
+        with("s.lane = ?", Box::new(lane.clone()));
+    }
+    if let Some(model) = &f.model {
+        with("s.model = ?", Box::new(model.clone()));
+    }
+    if let Some(since) = f.since {
+        with("s.last_activity >= ?", Box::new(since.micros()));
+    }
+    if let Some(until) = f.until {
+        with("s.last_activity < ?", Box::new(until.micros()));
+    }
+    if let Some(parent) = &f.parent {
+        with("s.parent = ?", Box::new(parent.as_str().to_owned()));
+    }
+    if let Some(ids) = &f.ids {
+        // UUIDs hold no quote: they were parsed.
+        let list = ids.iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(",");
+        sql.push_str(&format!(" AND s.id IN ({list})"));
+    }
+    if let Some(ids) = &f.not_ids {
+        let list = ids.iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(",");
+        sql.push_str(&format!(" AND s.id NOT IN ({list})"));
+    }
+    if f.roots_only {
+        sql.push_str(
+            " AND (s.parent IS NULL OR NOT EXISTS (SELECT 1 FROM session AS p WHERE p.id = s.parent AND +p.hidden = 0))",
+        );
+    }
+    (sql, values)
+}
+
+fn refs(values: &[Box<dyn ToSql>]) -> Vec<&dyn ToSql> {
+    values.iter().map(AsRef::as_ref).collect()
+}
+
+impl Store {
+    /// Sessions that match, in order, from `offset` on.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn sessions(
+        &self,
+        f: &Filter,
+        sort: Sort,
+        ascending: bool,
+        offset: u32,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let by = match sort {
+            Sort::Active => "s.last_activity",
+            Sort::Started => "s.started_at",
+            Sort::Name => "s.name IS NULL, lower(s.name)",
+            Sort::Tokens => "s.input + s.output + s.cache_read + s.cache_write",
+            Sort::Cost => "iif(s.priced > 0, s.usd_large * 1e10 + s.usd_small, NULL)",
+        };
+        let direction = if ascending { "ASC" } else { "DESC" };
+        let (clause, values) = filtered(f);
+        // The page first, by what sorts it alone; then its rows. Written so that the indices above give the order.
+        let nulls = if ascending && sort != Sort::Name { " NULLS LAST" } else { "" };
+        let order = format!("ORDER BY {by} {direction}{nulls}, s.id");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM session AS s WHERE sid IN (
+                 SELECT s.sid FROM session AS s WHERE {clause} {order} LIMIT {limit} OFFSET {offset}) {order}"
+        );
+        self.read(|conn| {
+            conn.prepare_cached(&sql)?
+                .query_map(refs(&values).as_slice(), row)?
+                .filter_map(Result::transpose)
+                .collect()
+        })
+    }
+
+    /// The sums over all sessions that match.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn totals(&self, f: &Filter) -> Result<ListedTotals, StoreError> {
+        let (clause, values) = filtered(f);
+        let sql = format!(
+            "SELECT count(*), coalesce(sum(calls), 0), coalesce(sum(unknown), 0), coalesce(sum(input), 0),
+                 coalesce(sum(output), 0), coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0),
+                 coalesce(sum(thinking), 0), coalesce(sum(priced), 0), coalesce(sum(unpriced), 0),
+                 coalesce(sum(usd_large), 0), coalesce(sum(usd_small), 0) FROM session AS s WHERE {clause}"
+        );
+        self.read(|conn| {
+            conn.prepare_cached(&sql)?.query_row(refs(&values).as_slice(), |r| {
+                Ok(ListedTotals { sessions: r.get(0)?, sum: Sum::from_columns(r, 1)? })
+            })
+        })
+    }
+
+    /// How many sessions a filter matches.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn count(&self, f: &Filter) -> Result<u32, StoreError> {
+        let (clause, values) = filtered(f);
+        let sql = format!("SELECT count(*) FROM session AS s WHERE {clause}");
+        self.read(|conn| conn.prepare_cached(&sql)?.query_row(refs(&values).as_slice(), |r| r.get(0)))
+    }
+
+    /// Models and lanes that listed sessions have: `(models, (lane, folder))`, lanes by their newest session. Each is
+    /// looked up behind the one before it: there are few, in however many sessions.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    #[expect(clippy::type_complexity, reason = "two lists for two filters, read in one go")]
+    pub fn choices(&self) -> Result<(Vec<String>, Vec<(String, Option<String>)>), StoreError> {
+        self.read(|conn| {
+            let models = conn
+                .prepare_cached(
+                    "WITH RECURSIVE one (model) AS (
+                         SELECT (SELECT model FROM session INDEXED BY session_model
+                                 WHERE hidden = 0 AND model > '' ORDER BY model LIMIT 1)
+                         UNION ALL
+                         SELECT (SELECT model FROM session INDEXED BY session_model
+                                 WHERE hidden = 0 AND model > one.model ORDER BY model LIMIT 1)
+                         FROM one WHERE one.model IS NOT NULL LIMIT 10000)
+                     SELECT model FROM one WHERE model IS NOT NULL",
+                )?
+                .query_map([], |r| r.get(0))?
+                .collect::<Result<_, _>>()?;
+            let lanes = conn
+                .prepare_cached(
+                    "WITH RECURSIVE one (lane) AS (
+                         SELECT (SELECT lane FROM session INDEXED BY session_folder
+                                 WHERE hidden = 0 AND cwd IS NOT NULL ORDER BY lane LIMIT 1)
+                         UNION ALL
+                         SELECT (SELECT lane FROM session INDEXED BY session_folder
+                                 WHERE hidden = 0 AND cwd IS NOT NULL AND lane > one.lane ORDER BY lane LIMIT 1)
+                         FROM one WHERE one.lane IS NOT NULL LIMIT 10000),
+                     newest (lane, at, cwd) AS MATERIALIZED (
+                         SELECT one.lane, s.last_activity, s.cwd FROM one JOIN session AS s ON s.sid = (
+                             SELECT n.sid FROM session AS n INDEXED BY session_folder
+                             WHERE n.hidden = 0 AND n.cwd IS NOT NULL AND n.lane = one.lane
+                             ORDER BY n.last_activity DESC LIMIT 1)
+                         WHERE one.lane IS NOT NULL)
+                     SELECT lane, cwd FROM newest ORDER BY at DESC, lane LIMIT 500",
+                )?
+                .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
+                .collect::<Result<_, _>>()?;
+            Ok((models, lanes))
+        })
+    }
+}

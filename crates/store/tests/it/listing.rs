@@ -1,0 +1,173 @@
+//! Lists: filters, search, order, pages.
+
+use agenthub_store::{Filter, SessionRecord, Sort};
+
+use crate::world::{World, at, call, change, id, record};
+
+fn numbered(w: &World, f: &Filter, sort: Sort, ascending: bool) -> Vec<usize> {
+    let rows = w.store.sessions(f, sort, ascending, 0, 1_000).unwrap();
+    let numbers: Vec<usize> =
+        rows.iter().map(|s| usize::from_str_radix(&s.id.as_str()[..8], 16).unwrap()).collect();
+    // The header counts what is listed, neither more nor less.
+    let totals = w.store.totals(f).unwrap();
+    assert_eq!(totals.sessions as usize, numbers.len());
+    assert_eq!(totals.sum.tokens.input, rows.iter().map(|r| r.sum.tokens.input).sum::<u64>());
+    numbers
+}
+
+fn few() -> World {
+    let mut w = World::new();
+    let s = |n: usize, name: &str, folder: Option<&str>, active: Option<i64>, tokens: u64| {
+        let r = SessionRecord {
+            name: (!name.is_empty()).then(|| name.to_owned()),
+            cwd: folder.map(str::to_owned),
+            lane: folder.map_or_else(|| format!("antigravity#{}", id(n)), |f| format!("antigravity:{f}")),
+            model: Some(if n.is_multiple_of(2) { "gemini-3.1-pro" } else { "gemini-3.7-flash" }.into()),
+            started_at: active.map(|t| at(t - 100 * i64::try_from(n).unwrap())),
+            last_activity: active.map(at),
+            ..record(n)
+        };
+        change(r, vec![call(&format!("r{n}"), tokens)])
+    };
+    w.apply(&[
+        s(0, "Fix the Parser", Some("/w/api"), Some(10), 5),
+        s(1, "fix 100% of it", Some("/w/api"), Some(30), 900),
+        s(2, "Überprüfe die Straße", Some("/w/Größe"), Some(20), 50),
+        s(3, "it's a \"quoted\" name_x", None, None, 1),
+        s(4, "修复解析器", Some("C:\\Users\\Ünal\\api"), Some(40), 700),
+        s(5, "", Some("/w/api"), Some(40), 0),
+    ]);
+    w.apply(&[change(
+        SessionRecord { parent: Some(id(0)), last_activity: Some(at(5)), ..record(6) },
+        vec![],
+    )]);
+    w.apply(&[change(
+        SessionRecord { parent: Some(id(99)), last_activity: Some(at(4)), ..record(7) },
+        vec![],
+    )]);
+    w
+}
+
+#[test]
+fn lists_are_searched_by_what_a_person_reads() {
+    let w = few();
+    for (search, found) in [
+        ("parser", vec![0]),
+        ("PARSER", vec![0]),
+        ("  fix ", vec![0, 1]),
+        ("%", vec![1]),
+        ("100%", vec![1]),
+        ("_", vec![3]),
+        ("it's", vec![3]),
+        ("\"QUOTED\"", vec![3]),
+        ("überprüfe", vec![2]),
+        ("ÜBERPRÜFE", vec![2]),
+        ("straße", vec![2]),
+        ("größe", vec![2]),
+        ("解析", vec![4]),
+        ("users\\ünal", vec![4]),
+        ("/w/api", vec![0, 1, 5]),
+        ("00000005-", vec![5]),
+        ("'; DROP TABLE session; --", vec![]),
+        ("nothing like it", vec![]),
+        ("   ", vec![0, 1, 2, 3, 4, 5, 6, 7]),
+        ("", vec![0, 1, 2, 3, 4, 5, 6, 7]),
+    ] {
+        let f = Filter { search: Some(search.into()), ..Filter::default() };
+        let mut numbers = numbered(&w, &f, Sort::Active, false);
+        numbers.sort_unstable();
+        assert_eq!(numbers, found, "{search:?}");
+    }
+}
+
+#[test]
+fn lists_are_filtered() {
+    let w = few();
+    let all = Filter::default();
+    for (f, found) in [
+        (Filter { lane: Some("antigravity:/w/api".into()), ..all.clone() }, vec![0, 1, 5]),
+        (Filter { model: Some("gemini-3.7-flash".into()), ..all.clone() }, vec![1, 3, 5]),
+        (Filter { since: Some(at(30)), ..all.clone() }, vec![1, 4, 5]),
+        (Filter { ids: Some(vec![id(4), id(2), id(77)]), ..all.clone() }, vec![2, 4]),
+        (Filter { ids: Some(vec![]), ..all.clone() }, vec![]),
+        (Filter { since: Some(at(30)), until: Some(at(30).plus_ms(1)), ..all.clone() }, vec![1]),
+        (Filter { not_ids: Some(vec![id(4), id(2), id(77)]), ..all.clone() }, vec![0, 1, 3, 5, 6, 7]),
+        (Filter { not_ids: Some(vec![]), ..all.clone() }, vec![0, 1, 2, 3, 4, 5, 6, 7]),
+        (Filter { parent: Some(id(0)), ..all.clone() }, vec![6]),
+        // A sub-agent whose parent is not listed stands for itself.
+        (Filter { roots_only: true, ..all.clone() }, vec![0, 1, 2, 3, 4, 5, 7]),
+        (
+            Filter {
+                search: Some("fix".into()),
+                lane: Some("antigravity:/w/api".into()),
+                model: Some("gemini-3.1-pro".into()),
+                since: Some(at(1)),
+                roots_only: true,
+                ..all
+            },
+            vec![0],
+        ),
+    ] {
+        let mut numbers = numbered(&w, &f, Sort::Active, false);
+        numbers.sort_unstable();
+        assert_eq!(numbers, found, "{f:?}");
+    }
+    let (models, lanes) = w.store.choices().unwrap();
+    assert_eq!(models, ["gemini-3.1-pro", "gemini-3.7-flash"]);
+    let lanes: Vec<String> = lanes.into_iter().map(|(lane, _)| lane).collect();
+    assert_eq!(lanes, ["antigravity:/w/api", "antigravity:C:\\Users\\Ünal\\api", "antigravity:/w/Größe"]);
+    assert_eq!(w.store.session(&id(0)).unwrap().unwrap().children, 1);
+}
+
+#[test]
+fn lists_are_sorted_with_the_unknown_last() {
+    let w = few();
+    let all = Filter::default();
+    assert_eq!(numbered(&w, &all, Sort::Active, false), [4, 5, 1, 2, 0, 6, 7, 3]);
+    assert_eq!(numbered(&w, &all, Sort::Active, true), [7, 6, 0, 2, 1, 4, 5, 3]);
+    assert_eq!(numbered(&w, &all, Sort::Started, false), [0, 1, 2, 4, 5, 3, 6, 7]);
+    assert_eq!(numbered(&w, &all, Sort::Tokens, false), [1, 4, 2, 0, 3, 5, 6, 7]);
+    assert_eq!(numbered(&w, &all, Sort::Name, true), [1, 0, 3, 2, 4, 5, 6, 7]);
+}
+
+#[test]
+fn pages_cover_the_list_without_a_gap_or_a_repeat() {
+    let mut w = World::new();
+    // Many ties.
+    let all: Vec<_> = (0..97)
+        .map(|n| {
+            change(
+                SessionRecord { last_activity: Some(at(i64::try_from(n % 4).unwrap())), ..record(n) },
+                vec![],
+            )
+        })
+        .collect();
+    w.apply(&all);
+    for sort in [Sort::Active, Sort::Started, Sort::Name, Sort::Tokens] {
+        for ascending in [false, true] {
+            let whole = w.store.sessions(&Filter::default(), sort, ascending, 0, 1_000).unwrap();
+            let pages: Vec<_> = (0..97)
+                .step_by(10)
+                .flat_map(|from| w.store.sessions(&Filter::default(), sort, ascending, from, 10).unwrap())
+                .collect();
+            assert_eq!(pages, whole);
+            assert_eq!(whole.len(), 97);
+        }
+    }
+    assert_eq!(w.store.sessions(&Filter::default(), Sort::Active, false, 97, 10).unwrap(), []);
+}
+
+#[test]
+fn recent_ones_are_those_that_may_stand_on_the_board() {
+    let mut w = World::new();
+    let s = |n: usize, active: i64, error: Option<i64>| {
+        change(
+            SessionRecord { last_activity: Some(at(active)), error_at: error.map(at), ..record(n) },
+            vec![],
+        )
+    };
+    w.apply(&[s(0, 100, None), s(1, 10, None), s(2, 10, Some(10)), s(3, 10, Some(1)), s(4, 10, None)]);
+    let recent = |since, errors, named: &[_]| w.store.recent(at(since), at(errors), named).unwrap();
+    assert_eq!(recent(50, 50, &[]), [id(0)]);
+    assert_eq!(recent(50, 5, &[id(4), id(0)]), [id(0), id(2), id(4)]);
+}

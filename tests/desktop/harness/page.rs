@@ -1,0 +1,141 @@
+//! The real page in the real web view, through WebKitWebDriver.
+
+use std::{net::TcpStream, path::Path, time::Duration};
+
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Map, Value, json};
+use tokio::runtime::Runtime;
+
+use super::{APP, desk::Desk, need, until, within_or_not};
+
+#[derive(Debug)]
+pub(crate) struct Page {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Page {
+    /// Starts the app with its window, under the driver's hand.
+    pub(crate) fn open(desk: &mut Desk) -> Page {
+        need("WebKitWebDriver", "webkit2gtk-driver");
+        let port = {
+            let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            free.local_addr().unwrap().port()
+        };
+        desk.spawn_with(
+            "WebKitWebDriver",
+            &[&format!("--port={port}")],
+            &[("TAURI_WEBVIEW_AUTOMATION", "true")],
+        );
+        until("the driver to listen", || TcpStream::connect(("127.0.0.1", port)).ok());
+
+        let capabilities: Map<String, Value> = serde_json::from_value(json!({
+            "webkitgtk:browserOptions": { "binary": APP, "args": ["--window"] }
+        }))
+        .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = runtime
+            .block_on(
+                ClientBuilder::new(HttpConnector::new())
+                    .capabilities(capabilities)
+                    .connect(&format!("http://127.0.0.1:{port}")),
+            )
+            .expect("the app opens its window under WebKitWebDriver");
+        Page { runtime, client }
+    }
+
+    /// Waits for a visible text anywhere in the page.
+    pub(crate) fn see(&self, text: &str) {
+        let mut seen = String::new();
+        let found = within_or_not(Duration::from_secs(20), || {
+            seen = self.text();
+            seen.contains(text)
+        });
+        assert!(found.is_some(), "`{text}` is not in the page, which says:\n{seen}");
+    }
+
+    /// Everything that a person can read.
+    pub(crate) fn text(&self) -> String {
+        self.run("return document.body.innerText").as_str().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn run(&self, script: &str) -> Value {
+        self.runtime.block_on(self.client.execute(script, vec![])).unwrap()
+    }
+
+    /// Runs a script that calls its last argument when it is done.
+    pub(crate) fn run_async(&self, script: &str) -> Value {
+        self.runtime.block_on(self.client.execute_async(script, vec![])).unwrap()
+    }
+
+    /// Clicks with the pointer, as a person does, on what an XPath finds as soon as it is there.
+    pub(crate) fn click(&self, xpath: &str) {
+        let clicked = within_or_not(Duration::from_secs(60), || {
+            self.runtime.block_on(async {
+                match self.client.find(Locator::XPath(xpath)).await {
+                    Ok(element) => element.click().await.is_ok(),
+                    Err(_) => false,
+                }
+            })
+        });
+        assert!(clicked.is_some(), "nothing to click at {xpath}; the page says:\n{}", self.text());
+    }
+
+    /// What a command of the app answers to the page.
+    pub(crate) fn ask(&self, command: &str, arguments: Value) -> Value {
+        self.run_async(&format!(
+            "const done = arguments[0];\
+             window.__TAURI_INTERNALS__.invoke({command:?}, {arguments}).then(done, done)"
+        ))
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.runtime.block_on(self.client.current_url()).unwrap().to_string()
+    }
+
+    pub(crate) fn theme(&self, theme: &str) {
+        self.run(&format!("document.documentElement.dataset.theme = '{theme}'"));
+    }
+
+    /// Waits until the page is painted as it is now, with every transition at its end.
+    pub(crate) fn settle(&self) {
+        self.run_async(
+            "const done = arguments[0];\
+             requestAnimationFrame(() => requestAnimationFrame(() =>\
+               Promise.allSettled(document.getAnimations()\
+                 .filter((a) => a.effect.getComputedTiming().iterations !== Infinity)\
+                 .map((a) => a.finished)).then(() => requestAnimationFrame(() => done()))))",
+        );
+    }
+
+    /// Has axe-core judge the page as it is drawn, contrast included. `what` names it in the failure.
+    pub(crate) fn accessible(&self, what: &str) {
+        self.settle();
+        if self.run("return !window.axe") == json!(true) {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/ui/node_modules/axe-core/axe.min.js");
+            let axe = std::fs::read_to_string(file)
+                .unwrap_or_else(|e| panic!("{file}: {e} (`cargo xtask setup` installs the page's packages)"));
+            self.run(&axe);
+        }
+        let found = self.run_async(
+            "const done = arguments[0];\
+             window.axe.run(document, { resultTypes: ['violations'] }).then(\
+               ({ violations }) => done(violations.map((v) => v.id + ': ' + v.help + '\\n' +\
+                 v.nodes.slice(0, 5).map((n) => '  ' + n.html.slice(0, 160) + '\\n    ' + n.failureSummary.replaceAll('\\n', ' ')).join('\\n'))),\
+               (e) => done(['axe: ' + e]))",
+        );
+        let found: Vec<&str> = found.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
+    }
+
+    pub(crate) fn screenshot(&self, to: &Path) {
+        let png = self.runtime.block_on(self.client.screenshot()).unwrap();
+        std::fs::write(to, png).unwrap();
+    }
+
+    /// Ends the driver's session, and the app with it.
+    pub(crate) fn close(self) {
+        self.runtime.block_on(self.client.close()).unwrap();
+    }
+}

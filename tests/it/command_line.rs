@@ -1,0 +1,147 @@
+//! What every command owes a person and a script: codes, exit statuses, order, and an end.
+
+use std::{
+    io::Read as _,
+    process::{Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use agy_sim::{WorldSpec, build};
+use serde_json::Value;
+
+use crate::rig::Rig;
+
+/// The error's code and message, which stand on both outputs.
+fn error(out: &Output) -> (String, String) {
+    let doc: Value = serde_json::from_slice(&out.stdout).expect("one JSON document");
+    let text = |key: &str| doc["error"][key].as_str().expect("a text").to_owned();
+    assert!(!out.stderr.is_empty());
+    (text("code"), text("message"))
+}
+
+#[test]
+fn errors_have_a_code_and_an_exit_status() {
+    let rig = Rig::new();
+    let out = rig.agenthub(&["session", "00000000-0000-4000-8000-000000000000", "--json"]);
+    assert_eq!((out.status.code(), error(&out).0.as_str()), (Some(1), "not_found"));
+    let out = rig.agenthub(&["usage", "--tz", "Mars/Olympus", "--json"]);
+    assert_eq!((out.status.code(), error(&out).0.as_str()), (Some(2), "bad_request"));
+    let out =
+        rig.command(&["lanes", "--json"]).env("DASHBOARD_ANTIGRAVITY_POLL_MS", "fast").output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(error(&out).1.contains("DASHBOARD_ANTIGRAVITY_POLL_MS"));
+}
+
+#[test]
+fn wrong_use_is_json_where_json_was_asked_for() {
+    let rig = Rig::new();
+    for args in [
+        &["usage", "--by", "colour", "--json"][..],
+        &["--json", "lanes"],
+        &["session", "--json"],
+        &["hooks", "install", "--json", "--quickly"],
+        &["nothing", "--json"],
+        &["watch", "--colour"],
+    ] {
+        let out = rig.agenthub(args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}");
+        let (code, message) = error(&out);
+        assert_eq!(code, "bad_request", "{args:?}");
+        assert!(!message.is_empty() && !message.starts_with("error"), "{message}");
+    }
+    let plain = rig.agenthub(&["usage", "--by", "colour"]);
+    assert_eq!((plain.status.code(), plain.stdout.len()), (Some(2), 0));
+    let help = rig.agenthub(&["usage", "--json", "--help"]);
+    assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).contains("--since"));
+}
+
+#[test]
+fn u20_the_biggest_use_stands_first_and_days_ascend() {
+    let rig = Rig::new();
+    build(&rig.home, &WorldSpec::new(12, 240)).unwrap();
+    for by in ["model", "session", "project"] {
+        let doc = rig.json(&["usage", "--by", by, "--json"]);
+        let totals: Vec<i64> = doc["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["tokens"]["total"].as_i64().unwrap_or(-1))
+            .collect();
+        assert!(totals.is_sorted_by(|a, b| a >= b), "{by}: {totals:?}");
+    }
+    let doc = rig.json(&["usage", "--json"]);
+    let days: Vec<&str> = doc["rows"].as_array().unwrap().iter().filter_map(|r| r["key"].as_str()).collect();
+    assert!(!days.is_empty() && days.is_sorted(), "{days:?}");
+}
+
+#[test]
+fn a_range_that_ends_before_it_begins_is_wrong_use() {
+    let rig = Rig::new();
+    let until = ["usage", "--since", "2026-11-30", "--until"];
+    let ask = |to: &str| rig.agenthub(&[&until[..], &[to, "--json"]].concat());
+    let out = ask("2026-11-29");
+    assert_eq!((out.status.code(), error(&out).0.as_str()), (Some(2), "bad_request"));
+    assert!(error(&out).1.contains("2026-11-29"));
+    assert!(ask("2026-11-30").status.success());
+}
+
+#[test]
+fn the_time_zone_is_told_where_days_are_and_an_unknown_one_is_said() {
+    let rig = Rig::new();
+    let text = |args: &[&str], tz: &str| {
+        String::from_utf8(rig.command(args).env("TZ", tz).output().unwrap().stdout).unwrap()
+    };
+    assert!(text(&["usage"], "Europe/Berlin").contains("Days are cut in Europe/Berlin."));
+    assert!(!text(&["usage", "--by", "model"], "Europe/Berlin").contains("Days are cut"));
+    let nameless = text(&["usage"], "CET-1CEST,M3.5.0,M10.5.0/3");
+    assert!(nameless.contains("the system's time zone."), "{nameless}");
+    let unknown = text(&["usage"], "bogus");
+    assert!(unknown.contains("UTC") && unknown.contains("`bogus`"), "{unknown}");
+}
+
+#[cfg(unix)]
+#[test]
+fn watch_ends_when_its_reader_goes() {
+    let rig = Rig::new();
+    let mut child = rig.command(&["watch"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    // One line is there; then nothing changes any more, and nobody reads.
+    assert_eq!(out.read(&mut [0u8; 1]).unwrap(), 1);
+    drop(out);
+    let patience = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < patience, "watch goes on for nobody");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(child.wait().unwrap().success());
+    assert!(!rig.data_dir().join("hooks/doorbell").exists(), "it ended without tidying up");
+}
+
+#[cfg(unix)]
+#[test]
+fn watch_can_be_ended_while_its_reader_rests() {
+    let rig = Rig::new();
+    // A pipe that is full already.
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut full = writer.try_clone().unwrap();
+    let filled = std::thread::spawn(move || {
+        use std::io::Write as _;
+        // Ends with the reader.
+        while full.write_all(&[b' '; 4096]).is_ok() {}
+    });
+    let mut child = rig.command(&["watch"]).stdout(writer).spawn().unwrap();
+    let bell = rig.data_dir().join("hooks/doorbell");
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !bell.exists() {
+        assert!(Instant::now() < patience, "watch does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < patience, "watch does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(reader);
+    filled.join().unwrap();
+}

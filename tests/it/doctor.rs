@@ -1,0 +1,159 @@
+//! What doctor finds, and that it says what to do.
+
+use agy_sim::{Call, Conversation, Turn};
+use serde_json::{Value, json};
+
+use crate::rig::{Rig, uuid};
+
+/// Everything but what is well has advice, and everything has a title.
+#[track_caller]
+fn doctor(rig: &Rig) -> Vec<(String, String, String)> {
+    let doc = rig.json(&["doctor", "--json"]);
+    let text = |f: &Value, key: &str| f[key].as_str().unwrap_or_default().to_owned();
+    doc["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| {
+            assert!(!text(f, "title").is_empty(), "{f}");
+            assert!(f["level"] == "ok" || text(f, "advice").ends_with('.'), "{f}");
+            (text(f, "level"), text(f, "code"), text(f, "message"))
+        })
+        .collect()
+}
+
+#[track_caller]
+fn finds(rig: &Rig, level: &str, code: &str) -> String {
+    let all = doctor(rig);
+    let found: Vec<_> = all.iter().filter(|(l, c, _)| l == level && c == code).collect();
+    assert_eq!(found.len(), 1, "{level} {code}: {all:#?}");
+    found[0].2.clone()
+}
+
+fn lacks(rig: &Rig, code: &str) -> bool {
+    doctor(rig).iter().all(|(_, c, _)| c != code)
+}
+
+fn hooks_json(rig: &Rig) -> std::path::PathBuf {
+    rig.home.root().join("config/hooks.json")
+}
+
+fn change(rig: &Rig, from: &str, to: &str) {
+    let text = std::fs::read_to_string(hooks_json(rig)).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(hooks_json(rig), text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn h5_each_state_of_the_hooks_is_a_finding() {
+    crate::hooks_install::hook_program();
+    let rig = Rig::new();
+    finds(&rig, "note", "hooks_not_installed");
+    let install = || assert!(rig.agenthub(&["hooks", "install"]).status.success());
+    install();
+    finds(&rig, "note", "hooks_silent");
+    change(&rig, "\"PreInvocation\"", "\"enabled\": false, \"PreInvocation\"");
+    finds(&rig, "warning", "hooks_switched_off");
+    install();
+    change(&rig, "\"timeout\": 5 }],", "\"timeout\": 9 }],");
+    finds(&rig, "warning", "hooks_stale");
+    install();
+    let text = std::fs::read_to_string(hooks_json(&rig)).unwrap();
+    let without: String =
+        text.lines().filter(|l| !l.contains("\"PreInvocation\"")).map(|l| format!("{l}\n")).collect();
+    std::fs::write(hooks_json(&rig), without).unwrap();
+    finds(&rig, "warning", "hooks_incomplete");
+    install();
+    std::fs::remove_file(rig.data_dir().join("bin/agenthub-hook")).unwrap();
+    finds(&rig, "warning", "hooks_target_missing");
+    install();
+    std::fs::write(rig.home.root().join("config/agenthub-hook.sh"), "#!/bin/sh\necho mine\n").unwrap();
+    finds(&rig, "warning", "hooks_foreign");
+    std::fs::write(hooks_json(&rig), "{ // mine\n}").unwrap();
+    assert!(finds(&rig, "warning", "hooks_unreadable").contains("line 1"));
+}
+
+#[test]
+fn h5_other_tools_hooks_and_a_file_that_agy_drops_are_findings() {
+    crate::hooks_install::hook_program();
+    let rig = Rig::new();
+    let group = json!([{ "matcher": "*", "hooks": [{ "type": "command", "command": "guard" }] }]);
+    let flat = json!([{ "type": "command", "command": "x" }]);
+    let write = |v: &Value| std::fs::write(hooks_json(&rig), v.to_string()).unwrap();
+    std::fs::create_dir_all(rig.home.root().join("config")).unwrap();
+    write(&json!({ "guard": { "PreToolUse": group }, "lint": { "PostToolUse": group } }));
+    assert!(finds(&rig, "note", "other_pre_tool_use").contains("`guard`"));
+    assert!(finds(&rig, "note", "other_post_tool_use").contains("`lint`"));
+    write(&json!({ "flat": { "PostToolUse": flat } }));
+    finds(&rig, "warning", "flat_tool_entry");
+    write(&json!({}));
+    assert!(rig.agenthub(&["hooks", "install"]).status.success());
+    change(&rig, "\n}", ",\n\"bad\": []\n}");
+    assert!(finds(&rig, "warning", "hooks_file_dropped").contains("`bad`"));
+}
+
+#[test]
+fn s10_a_folder_that_cannot_be_listed_is_said_and_nothing_is_gone() {
+    let rig = Rig::new();
+    let id = uuid();
+    Conversation::new(&id)
+        .turn(Turn::prompt("Hello").call(Call::model(1016).tokens(10, 2, 0, 1)))
+        .write(&rig.home)
+        .unwrap();
+    finds(&rig, "ok", "reading");
+    let folder = rig.home.root().join("antigravity-cli/conversations");
+    let away = folder.with_extension("away");
+    std::fs::rename(&folder, &away).unwrap();
+    std::fs::write(&folder, "a plain file").unwrap();
+    assert!(finds(&rig, "error", "unreadable_folder").contains("not a folder"));
+    assert!(lacks(&rig, "reading") && lacks(&rig, "unreadable_files"));
+    // What can't be looked at is not gone.
+    let gone = |rig: &Rig| rig.start().host.session(&id).unwrap().row.file_gone;
+    assert!(!gone(&rig));
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::rename(&away, &folder).unwrap();
+    finds(&rig, "ok", "reading");
+    assert!(!gone(&rig));
+}
+
+#[test]
+fn s10_a_missing_home_is_told_once() {
+    let rig = Rig::new();
+    std::fs::remove_dir_all(rig.home.root()).unwrap();
+    finds(&rig, "note", "no_home");
+    assert!(lacks(&rig, "reading") && lacks(&rig, "unreadable_files"));
+    let text = String::from_utf8(rig.agenthub(&["doctor"]).stdout).unwrap();
+    assert!(!text.contains("could not be read"), "{text}");
+}
+
+#[test]
+fn s10_many_bad_files_are_few_lines_and_whole_in_json() {
+    let rig = Rig::new();
+    for _ in 0..400 {
+        std::fs::write(rig.home.db(&uuid()), "").unwrap();
+    }
+    for command in ["doctor", "sessions"] {
+        let text = String::from_utf8(rig.agenthub(&[command]).stdout).unwrap();
+        assert!(text.lines().count() < 60 && text.contains("400 files are empty"), "{command}: {text}");
+        let doc = rig.json(&[command, "--json"]);
+        assert_eq!(doc["problems"].as_array().unwrap().len(), 400);
+    }
+    assert_eq!(rig.json(&["doctor", "--json"])["problem_groups"][0]["count"], 400);
+}
+
+#[test]
+fn h7_what_hinders_the_journal_is_a_finding_and_blocks_nothing() {
+    let rig = Rig::new();
+    doctor(&rig);
+    let hooks = rig.data_dir().join("hooks");
+    std::fs::create_dir_all(hooks.join("journal")).unwrap();
+    std::fs::write(hooks.join("doorbell"), "mine").unwrap();
+    finds(&rig, "warning", "journal_not_a_file");
+    finds(&rig, "note", "doorbell_taken");
+    std::fs::remove_dir_all(&hooks).unwrap();
+    std::fs::write(&hooks, "a plain file").unwrap();
+    finds(&rig, "warning", "journal_folder");
+    let engine = rig.start();
+    assert!(engine.host.watch().borrow().board.notes.iter().all(|n| n.code != "source_failed"));
+    assert_eq!(std::fs::read_to_string(&hooks).unwrap(), "a plain file");
+}

@@ -1,0 +1,249 @@
+//! Prices as a person meets them: set, aliased, synced, and effective at once.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use agenthub_engine::view::{OwnPrice, PriceRates};
+use agy_sim::{Call, Conversation, Turn};
+use serde_json::{Value, json};
+
+use crate::rig::{Rig, usd, uuid};
+
+/// Serves LiteLLM's file on this machine, and counts who asks.
+struct Server {
+    url: String,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Server {
+    fn new(status: &str, body: String) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/prices.json", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/plain\r\nconnection: close\r\n");
+        let answer = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
+        let counted = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                counted.fetch_add(1, Ordering::SeqCst);
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                while lines.next().is_some_and(|l| l.is_ok_and(|l| !l.is_empty())) {}
+                // Whoever asked may have hung up.
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Server { url, asked }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+/// The rows that ship as LiteLLM would have them, all at one price, and one more model.
+fn litellm_file(rig: &Rig) -> String {
+    let view = rig.json(&["pricing", "list", "--json"]);
+    let row = |label: &Value| json!({"litellm_provider": label, "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6});
+    let rows = view["rows"].as_array().unwrap();
+    let mut all: serde_json::Map<String, Value> =
+        rows.iter().map(|r| (r["row"].as_str().unwrap().to_owned(), row(&r["label"]))).collect();
+    all.insert(format!("gemini/{NEXT_ID}"), row(&json!("gemini")));
+    all.insert("kyma/gemini-other".to_owned(), row(&json!("kyma")));
+    Value::Object(all).to_string()
+}
+
+/// A model that only a newer table knows, and one that every table does.
+const NEXT: u32 = 1_411;
+const NEXT_ID: &str = "gemini-4-preview-exp";
+const FLASH: u32 = 1_318;
+
+/// A session with a call of each of these models.
+fn session(rig: &Rig, models: &[u32]) -> String {
+    let id = uuid();
+    let mut turn = Turn::prompt("Hello");
+    for model in models {
+        turn = turn.call(Call::model(*model).tokens(1_000_000, 0, 500_000, 0));
+    }
+    Conversation::new(&id).cwd("/home/user/x").turn(turn).write(&rig.home).unwrap();
+    id
+}
+
+fn with(mut command: Command, url: &str) -> Command {
+    command.env("AGENTHUB_PRICES_URL", url);
+    command
+}
+
+fn answer(mut command: Command) -> (Option<i32>, Value) {
+    let out = command.output().unwrap();
+    (out.status.code(), serde_json::from_slice(&out.stdout).unwrap_or(Value::Null))
+}
+
+#[test]
+fn m4_u29_an_own_price_or_alias_is_effective_at_once_and_can_be_taken_back() {
+    let rig = Rig::new();
+    let id = session(&rig, &[NEXT]);
+    let cost = |rig: &Rig| rig.json(&["session", &id, "--json"])["cost_usd"].clone();
+    assert_eq!(cost(&rig), Value::Null);
+    let text = String::from_utf8(rig.agenthub(&["sessions"]).stdout).unwrap();
+    assert!(text.contains("no price") && !text.contains("$0"), "{text}");
+    assert!(text.contains("list prices, not a bill") && text.contains(NEXT_ID), "{text}");
+    let listed = rig.json(&["pricing", "list", "--json"]);
+    assert_eq!(listed["models"][0]["model"], NEXT_ID, "what has no price comes first");
+    assert!(listed["models"][0]["price"].is_null() && listed["models"][0]["hint"].is_string());
+
+    let set = rig.json(&["pricing", "set", NEXT_ID, "--input", "0.30", "--output", "2.5", "--json"]);
+    assert_eq!(set["model"]["price"]["by"], "own");
+    assert_eq!(set["model"]["cost_usd"], cost(&rig));
+    let first = usd([&cost(&rig)]);
+    assert!(first > 0);
+    rig.json(&["pricing", "set", NEXT_ID, "--alias", "gemini-3.8-flash", "--json"]);
+    let session = rig.json(&["session", &id, "--json"]);
+    assert_eq!(session["models"][0]["price_row"], "gemini-3.8-flash");
+    assert_ne!(usd([&session["cost_usd"]]), first);
+    assert_eq!(session["unpriced_models"], json!([]));
+    rig.json(&["pricing", "unset", NEXT_ID, "--json"]);
+    assert_eq!(cost(&rig), Value::Null);
+
+    // Wrong use is told by its code, and sets nothing.
+    for (args, code, exit) in [
+        (vec!["pricing", "set", "m", "--alias", "no-such-model"], "bad_request", 2),
+        (vec!["pricing", "set", "m", "--input", "-1"], "bad_request", 2),
+        (vec!["pricing", "set", "m", "--input", "cheap"], "bad_request", 2),
+        (vec!["pricing", "set", "m", "--output", "1e99"], "bad_request", 2),
+        (vec!["pricing", "set", "m"], "bad_request", 2),
+        (vec!["pricing", "set", "", "--input", "1"], "bad_request", 2),
+        (vec!["pricing", "unset", "m"], "not_found", 1),
+    ] {
+        let (status, said) = answer(rig.command(&[args.as_slice(), &["--json"]].concat()));
+        assert_eq!((status, &said["error"]["code"]), (Some(exit), &json!(code)), "{args:?}: {said}");
+    }
+    assert_eq!(cost(&rig), Value::Null);
+}
+
+#[test]
+fn m4_a_running_engine_has_the_new_price_when_the_command_ends() {
+    let rig = Rig::new();
+    let id = session(&rig, &[NEXT]);
+    let engine = rig.start();
+    let cost = || engine.host.session(&id).unwrap().row.session.cost_usd;
+    assert_eq!(cost(), None);
+    // Said by another process: it is true here when that ends.
+    rig.json(&["pricing", "set", NEXT_ID, "--input", "2", "--json"]);
+    assert!(cost().is_some());
+    assert_eq!(engine.host.all_sessions().unwrap().totals.cost_usd, cost());
+    // Said here, with 0 for what is free: that is a price.
+    let rates = PriceRates {
+        input: Some("0".to_owned()),
+        output: Some("0".to_owned()),
+        cache_read: Some("0".to_owned()),
+        ..PriceRates::default()
+    };
+    let own = OwnPrice { alias: None, rates: Some(rates) };
+    let model = engine.host.set_price(NEXT_ID, &own).unwrap().unwrap();
+    assert_eq!((model.cost_usd.as_deref(), cost().as_deref()), (Some("0"), Some("0")));
+    engine.until("the board has it", |s| {
+        s.board.lanes.iter().all(|l| l.members.iter().all(|m| m.cost_usd.as_deref() == Some("0")))
+    });
+    engine.host.clear_price(NEXT_ID).unwrap();
+    assert_eq!(cost(), None);
+}
+
+#[test]
+fn p4_m1_m5_a_sync_is_made_on_command_alone_and_keeps_what_older_calls_cost() {
+    let rig = Rig::new();
+    let id = session(&rig, &[FLASH, NEXT]);
+    let server = Server::new("200 OK", litellm_file(&rig));
+    let session = || {
+        let (status, doc) = answer(with(rig.command(&["session", &id, "--json"]), &server.url));
+        assert_eq!(status, Some(0));
+        doc
+    };
+    for args in [
+        vec!["sessions"],
+        vec!["lanes"],
+        vec!["usage", "--by", "model"],
+        vec!["doctor"],
+        vec!["pricing", "list"],
+        vec!["pricing", "status"],
+    ] {
+        assert!(with(rig.command(&args), &server.url).output().unwrap().status.success(), "{args:?}");
+    }
+    let before = session();
+    assert_eq!(server.asked(), 0, "nobody asked for a sync");
+    let priced = usd([&before["cost_usd"]]);
+    assert!(priced > 0 && before["unpriced_models"].as_array().unwrap().len() == 1, "{before}");
+
+    let (status, synced) = answer(with(rig.command(&["pricing", "sync", "--json"]), &server.url));
+    assert_eq!((status, server.asked()), (Some(0), 1), "{synced}");
+    assert_eq!(synced["table"]["origin"], "synced");
+    assert_eq!(synced["synced"]["added"], 1);
+    assert!(synced["synced"]["changed"].as_u64().unwrap() > 40, "{synced}");
+    // The calls of before keep their rate; a model that had none has one from the beginning.
+    let after = session();
+    let of = |doc: &Value, number: u32| {
+        let all = doc["models"].as_array().unwrap();
+        usd(all.iter().filter(|m| m["model_enum"] == number).map(|m| &m["cost_usd"]))
+    };
+    assert_eq!(of(&after, FLASH), of(&before, FLASH));
+    assert_eq!(of(&before, NEXT), 0);
+    assert!(of(&after, NEXT) > 0);
+    assert_eq!(after["unpriced_models"], json!([]));
+    assert_eq!(usd([&after["cost_usd"]]), priced + of(&after, NEXT));
+
+    // What fails says how, and changes nothing.
+    let bad = Server::new("500 Oh no", "{}".to_owned());
+    let (status, said) = answer(with(rig.command(&["pricing", "sync", "--json"]), &bad.url));
+    assert_eq!((status, &said["error"]["code"]), (Some(1), &json!("sync_status")), "{said}");
+    assert_eq!(session()["cost_usd"], after["cost_usd"]);
+}
+
+#[test]
+fn p4_m1_the_weekly_sync_is_made_by_the_engine_when_it_is_on() {
+    let rig = Rig::new();
+    session(&rig, &[FLASH]);
+    let server = Server::new("200 OK", litellm_file(&rig));
+    std::fs::create_dir_all(rig.config().config_dir).unwrap();
+    let settings = rig.config().config_dir.join("settings.json");
+    std::fs::write(&settings, r#"{"prices": {"weekly_sync": true}}"#).unwrap();
+    // A command looks once: it is not the one that syncs.
+    assert!(with(rig.command(&["sessions"]), &server.url).output().unwrap().status.success());
+    assert_eq!(server.asked(), 0);
+    let mut watch = with(rig.command(&["watch"]), &server.url);
+    let mut child = watch.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let started = Instant::now();
+    while !rig.data_dir().join("prices.json").exists() && started.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(rig.data_dir().join("prices.json").exists(), "it was never fetched");
+    assert_eq!(server.asked(), 1, "and not more often than due");
+    assert_eq!(rig.json(&["pricing", "status", "--json"])["table"]["origin"], "synced");
+}
+
+#[test]
+fn m3_ten_thousand_models_without_a_name_are_listed_with_a_hint() {
+    let rig = Rig::new();
+    let mut turn = Turn::prompt("Hello");
+    for n in 0..10_000 {
+        turn = turn.call(Call::model(2_000 + n).tokens(10, 0, 1, 0));
+    }
+    Conversation::new(&uuid()).turn(turn).write(&rig.home).unwrap();
+    let view = rig.json(&["pricing", "list", "--json"]);
+    // One more: the small model that gave the title may be among them.
+    let models = view["models"].as_array().unwrap();
+    let nameless: Vec<_> =
+        models.iter().filter(|m| m["model_label"].is_null() && m["price"].is_null()).collect();
+    assert_eq!(nameless.len(), 10_000);
+    assert!(nameless.iter().all(|m| m["hint"].as_str().is_some_and(|h| h.contains("a number"))));
+    let text = rig.agenthub(&["pricing", "list"]);
+    assert!(text.status.success() && text.stdout.split(|b| *b == b'\n').count() > 10_000);
+}

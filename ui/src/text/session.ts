@@ -1,0 +1,92 @@
+// What Session says.
+import type { StepState, TimelineKind } from "../bindings/view";
+
+export const session = {
+  back: "Back",
+  title: "Session",
+  details: "About this session",
+  copyId: "Copy session id",
+  copyFolder: "Copy the whole path",
+  copied: "Id copied",
+  copyFailed: "The id could not be copied",
+  folderCopied: "Path copied",
+  folderCopyFailed: "The path could not be copied",
+  counts: (turns: string, tools: string) => `${turns} · ${tools}`,
+  turn: ["turn", "turns"] as const,
+  call: ["call", "calls"] as const,
+  tool: ["tool", "tools"] as const,
+  tokens: "Tokens",
+  time: "Time",
+  cost: "Cost",
+  priceRow: (row: string) => `By the row ${row}`,
+  timeline: "Timeline",
+  noPrompt: "Before the first prompt",
+  noText: "No text",
+  noTimeline: "No timeline",
+  all: "Show all",
+  less: "Show less",
+  noUsage: "agy wrote no token count for this call",
+  cut: "The timeline is cut: the newest entries are shown.",
+  approximate: "Approximate: the entry has no time of its own",
+  context: "Context",
+  contextOf: (max: string) => `of ${max}`,
+  contextUnknown: "How much the model holds is not known.",
+  models: "Tokens and list price",
+  noTokens: "No call told its usage.",
+  modelLine: (input: string, cached: string, output: string) => `${input} in · ${cached} cached · ${output} out`,
+  calls: (n: string, one: boolean) => (one ? "1 call" : `${n} calls`),
+  together: "Together",
+  togetherLine: (total: string, thinking: string) => `${total} tokens, of it ${thinking} thinking`,
+  withoutUsage: (n: number) => (n === 1 ? "1 call carries no usage." : `${n} calls carry no usage.`),
+  exact: (input: string, cacheRead: string, cacheWrite: string, output: string, thinking: string) =>
+    `input ${input} · cache read ${cacheRead} · cache write ${cacheWrite} · output ${output}, of it thinking ${thinking}`,
+  family: "Sub-agents and forks",
+  subagents: "Sub-agents",
+  forks: "Forks",
+  warnings: "Warnings",
+  facts: "Facts",
+  lane: "Lane",
+  folder: "Folder",
+  id: "Id",
+  started: "Started",
+  active: "Active",
+  forkedFrom: "Forked from",
+  parent: "Sub-agent of",
+  file: "File",
+  openFolder: "Open folder",
+  remove: "Delete",
+  gone: "This session is not here any more",
+  goneHint: "It was deleted in AgentHub, or its id is wrong.",
+};
+
+export const kind: Record<TimelineKind, string> = {
+  prompt: "Prompt",
+  call: "Model call",
+  tool: "Tool",
+  wait: "Waited for you",
+  error: "Error",
+  checkpoint: "Checkpoint",
+  subagent: "Sub-agent",
+};
+
+export const step: Record<StepState, string> = {
+  done: "",
+  running: "runs",
+  waiting: "waits",
+  failed: "failed",
+  canceled: "canceled",
+  denied: "denied",
+};
+
+/** What a warning on a session means. */
+export const warning: Record<string, (n: number) => string> = {
+  undecodable_row: (n) =>
+    `${n === 1 ? "1 row" : `${n} rows`} could not be decoded and ${n === 1 ? "was" : "were"} skipped; the rest is counted.`,
+  usage_mismatch: (n) =>
+    `${n === 1 ? "1 call tells" : `${n} calls tell`} an output that is not thinking plus response. The larger number is shown.`,
+  schema_drift: () => "agy’s format moved. Tokens may be too low.",
+};
+
+export const warningShort = (n: number) => (n === 1 ? "1 skipped" : `${n} skipped`);
+
+export const warningOther = (code: string, n: number) => `${code.replaceAll("_", " ")} (${n})`;

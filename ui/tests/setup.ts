@@ -1,0 +1,59 @@
+// What jsdom lacks: sizes, animations, media queries. Sizes are those of the drawing, so that the virtual list has rows.
+import "@testing-library/jest-dom/vitest";
+import { configure } from "@testing-library/svelte";
+import { afterEach, beforeEach, vi } from "vitest";
+import { useDoor } from "../src/api";
+import { board } from "../src/model/board.svelte";
+import { sessionList } from "../src/model/sessionList.svelte";
+import { toasts } from "../src/model/toast.svelte";
+import { tracks } from "../src/model/tracks.svelte";
+
+// Asking jsdom for computed styles of every row costs most of a test's time.
+configure({ defaultHidden: true, asyncUtilTimeout: 10_000 });
+
+class SizedObserver implements ResizeObserver {
+  #seen = new Set<Element>();
+  constructor(private tell: ResizeObserverCallback) {}
+  observe(target: Element): void {
+    this.#seen.add(target);
+    queueMicrotask(() => {
+      if (!this.#seen.has(target)) return;
+      const height = target.classList.contains("vlist") ? 600 : 30;
+      const contentRect = { width: 900, height, top: 0, left: 0, right: 900, bottom: height, x: 0, y: 0 } as DOMRectReadOnly;
+      this.tell([{ target, contentRect, borderBoxSize: [], contentBoxSize: [], devicePixelContentBoxSize: [] }], this);
+    });
+  }
+  unobserve(target: Element): void {
+    this.#seen.delete(target);
+  }
+  disconnect(): void {
+    this.#seen.clear();
+  }
+}
+vi.stubGlobal("ResizeObserver", SizedObserver);
+Object.defineProperty(HTMLElement.prototype, "offsetParent", {
+  get(this: HTMLElement) {
+    return this.parentElement;
+  },
+});
+Element.prototype.scrollIntoView = () => {};
+// axe asks for one to look at icon fonts.
+HTMLCanvasElement.prototype.getContext = () => null;
+Element.prototype.scrollTo = () => {};
+Element.prototype.hasPointerCapture = () => false;
+Element.prototype.getAnimations = () => [];
+Element.prototype.animate = () =>
+  ({ cancel() {}, finish() {}, play() {}, finished: Promise.resolve(), currentTime: 0, effect: null, onfinish: null }) as unknown as Animation;
+window.matchMedia = (query: string) =>
+  ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;
+
+beforeEach(() => {
+  location.hash = "#/lanes";
+});
+afterEach(() => {
+  useDoor(null);
+  board.reset();
+  toasts.close();
+  sessionList.reset();
+  tracks.reset();
+});

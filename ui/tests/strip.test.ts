@@ -1,0 +1,73 @@
+import { expect, it } from "vitest";
+import type { BoardLane, LaneTrack, Segment } from "../src/bindings/view";
+import { fixtureDoor } from "../src/fixture";
+import { money, moneyExact, moneyFine } from "../src/model/money";
+import { grid, marks, shift, SPANS, still, ticks } from "../src/model/strip";
+
+const HOUR = 3_600_000;
+const AT = Date.parse("2026-11-30T14:24:09Z");
+const lane = (over: Partial<BoardLane>): BoardLane => ({ ...fixtureDoor("quiet").view.lanes[0]!, since: null, state: "idle", ...over });
+const track = (...segments: Partial<Segment>[]): LaneTrack => ({
+  lane_id: "l", cut: false,
+  segments: segments.map((s) => ({ kind: "turn", from_ms: 0, to_ms: 0, approximate: false, ...s })),
+});
+
+it("places what was on the axis, and what goes on up to now", () => {
+  const t = track({ from_ms: AT - HOUR / 2, to_ms: AT - HOUR / 4 }, { from_ms: AT - HOUR / 10, to_ms: null });
+  const told = marks(lane({ state: "running" }), t, HOUR, AT).map((m) => [m.kind, Math.round(m.left), m.width === null ? null : Math.round(m.width)]);
+  expect(told).toEqual([["turn", 50, 25], ["turn", 90, null], ["start", 50, 0], ["start", 90, 0]]);
+});
+
+it("shows a lane's state even before its track has come", () => {
+  const since = new Date(AT - HOUR / 4).toISOString();
+  const kinds = (state: BoardLane["state"]) => marks(lane({ state, since }), undefined, HOUR, AT).map((m) => m.kind);
+  expect([kinds("running"), kinds("waiting"), kinds("error"), kinds("idle")]).toEqual([["turn"], ["wait"], ["error"], []]);
+  // An error from before the span is not drawn at its edge, as if it were now.
+  expect(marks(lane({ state: "error", since: new Date(AT - 2 * HOUR).toISOString() }), undefined, HOUR, AT)).toEqual([]);
+  expect(marks(lane({ state: "running", since: "no time" }), undefined, HOUR, AT)).toEqual([]);
+  // A state that began before the span fills it.
+  expect(marks(lane({ state: "running", since: new Date(AT - 9 * HOUR).toISOString() }), undefined, HOUR, AT)[0]?.left).toBe(0);
+});
+
+it("has ticks on round moments, apart from its ends", () => {
+  for (const span of SPANS) {
+    const all = ticks(span, AT);
+    expect(all.length).toBeGreaterThan(2);
+    expect(all.every((t) => t.left >= 5 && t.left <= 90 && t.at % 60_000 === 0)).toBe(true);
+    const { offset, step } = grid(span, AT);
+    expect(offset).toBeGreaterThanOrEqual(0);
+    expect(offset).toBeLessThan(step);
+    expect((all[0]!.left - offset) % step).toBeCloseTo(0, 6);
+  }
+});
+
+it("moves the axis only when it can be seen, and never back", () => {
+  let drawn = new Set<number>();
+  for (let s = 0; s < 60; s++) drawn.add(shift(HOUR, AT, AT + s * 1000));
+  expect(drawn.size).toBeLessThan(30);
+  expect(shift(HOUR, AT, AT - 5000)).toBe(0);
+  expect(shift(HOUR, AT, AT + HOUR / 2)).toBeCloseTo(50, 1);
+});
+
+it("knows a lane that did nothing", () => {
+  expect(still(lane({}), track())).toBe(true);
+  expect(still(lane({}), track({}))).toBe(false);
+  expect(still(lane({}), undefined)).toBe(false);
+  expect(still(lane({ state: "waiting" }), track())).toBe(false);
+});
+
+it.each([
+  [null, "–", "–", "–"],
+  ["", "–", "–", "–"],
+  ["nonsense", "–", "–", "–"],
+  ["0", "$0.00", "$0.0000", "$0"],
+  ["0.0000001", "< $0.01", "< $0.0001", "$0.0000001"],
+  ["0.0470754", "$0.05", "$0.0471", "$0.0470754"],
+  ["1.825", "$1.83", "$1.8250", "$1.825"],
+  ["12345.678", "$12,346", "$12,346", "$12345.678"],
+  ["9999.999", "$10,000", "$10,000", "$9999.999"],
+  ["1234567.89", "$1.23 M", "$1.23 M", "$1234567.89"],
+  ["98765432109.5", "$98.77 G", "$98.77 G", "$98765432109.5"],
+])("writes %s as money", (cost, list, fine, exact) => {
+  expect([money(cost), moneyFine(cost), moneyExact(cost)]).toEqual([list, fine, exact]);
+});
