@@ -240,6 +240,28 @@ fn l08_without_a_lock_agys_log_tells_whose_a_session_is() {
 }
 
 #[test]
+fn l08_files_may_carry_a_time_from_before_their_run() {
+    let rig = Rig::new();
+    let mut agy = play(&rig, &["--name", "old agy"], &["--cwd", CWD, "--no-presence"]);
+    let id = agy.id().to_owned();
+    agy.send("prompt Go").unwrap();
+    agy.send("wait run_command {}").unwrap();
+    // The kernel stamps files by its last tick, which on a fast machine is one from before the run began.
+    let began = records(&rig).iter().find_map(|l| l["began"]["at_us"].as_u64()).expect("the run's record");
+    let tick = std::time::UNIX_EPOCH + Duration::from_micros(began - 9_000);
+    for (path, _) in crate::rig::tree(&rig.home.root().join("antigravity-cli")) {
+        if path.is_file() {
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_modified(tick).unwrap();
+        }
+    }
+    let engine = rig.start();
+    let waiting = engine.run_is("old agy", State::Waiting);
+    assert_eq!(waiting.lane.sessions, std::slice::from_ref(&id));
+    agy.quit().unwrap();
+}
+
+#[test]
 fn l08_of_nested_runs_the_innermost_has_the_session() {
     let rig = Rig::new();
     let engine = rig.start();

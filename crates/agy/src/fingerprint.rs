@@ -29,20 +29,25 @@ pub struct Fingerprint {
     pub wal: Option<FileMark>,
 }
 
-/// How much younger than the read a file's time must not be for the fingerprint to be trusted.
-const RACY_NS: i64 = 2_000_000_000;
+/// A file's time may lie this much before the clock's at its writing, ms: kernels stamp files by their last tick, some
+/// milliseconds old, and the coarsest file systems in whole pairs of seconds.
+pub const COARSE_MS: i64 = 2_000;
+
+/// Whether a file that carries this time may have been written at the clock's `moment`, or later.
+pub fn may_be_since(file: Time, moment: Time) -> bool {
+    file.plus_ms(COARSE_MS) >= moment
+}
 
 impl Fingerprint {
     /// When the conversation was last written: the newer time of its file and its non-empty `-wal`.
     pub fn wrote(&self) -> Time {
-        let ns = self.wal.map_or(self.db.mtime_ns, |w| w.mtime_ns.max(self.db.mtime_ns));
-        Time::from_micros(ns.div_euclid(1_000))
+        self.wal.map_or(self.db.wrote(), |w| w.wrote().max(self.db.wrote()))
     }
 
     /// Whether a write after the read at `read_at` could carry the same time: the kernel stamps files with a coarse
     /// clock. Look at such a file once more.
     pub fn is_racy(&self, read_at: Time) -> bool {
-        self.wrote().micros() > read_at.micros().saturating_sub(RACY_NS / 1_000)
+        self.wrote().plus_ms(COARSE_MS) > read_at
     }
 }
 
@@ -123,6 +128,11 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 impl FileMark {
+    /// When the file was written, as the system stamped it.
+    pub(crate) fn wrote(&self) -> Time {
+        Time::from_micros(self.mtime_ns.div_euclid(1_000))
+    }
+
     pub(crate) fn of(m: &Metadata) -> FileMark {
         #[cfg(unix)]
         let (inode, mtime_ns) = {
@@ -152,6 +162,13 @@ pub(crate) fn birth(m: &Metadata) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn l08_a_file_that_is_written_now_may_carry_an_earlier_time() {
+        let now = Time::from_micros(1_800_000_000_000_000);
+        assert!(may_be_since(now.plus_ms(-10), now) && may_be_since(now.plus_ms(60_000), now));
+        assert!(!may_be_since(now.plus_ms(-COARSE_MS - 1), now));
+    }
 
     #[test]
     fn s01_a_fingerprint_survives_its_text() {

@@ -38,7 +38,7 @@ mod view;
 mod wire;
 
 pub use cursor::Cursor;
-pub use fingerprint::{Fingerprint, fingerprint};
+pub use fingerprint::{Fingerprint, fingerprint, may_be_since};
 pub use home::{Home, Surface};
 pub use index::Index;
 pub use list::{Entry, Listing, list};

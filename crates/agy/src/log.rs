@@ -2,11 +2,15 @@
 //!
 //! They are large and hold other things, an e-mail address among them: nothing of their text goes anywhere.
 
-use std::{path::PathBuf, time::SystemTime};
+use std::path::PathBuf;
 
-use agenthub_core::SessionId;
+use agenthub_core::{SessionId, Time};
 
-use crate::{Home, index};
+use crate::{
+    Home,
+    fingerprint::{self, may_be_since},
+    index,
+};
 
 /// Logs that are looked at, newest first, and bytes of the end of each.
 const MOST_LOGS: usize = 32;
@@ -28,10 +32,10 @@ pub(crate) fn files(home: &Home) -> Vec<PathBuf> {
     logs
 }
 
-/// The conversations that logs written since then say were made, each with the process that wrote the line. Two processes
-/// that start in one second share a log, so it is the line that names the writer.
-pub fn creators(home: &Home, since: SystemTime) -> Vec<(SessionId, u32)> {
-    let written = |log: &PathBuf| std::fs::metadata(log).and_then(|m| m.modified()).is_ok_and(|t| t >= since);
+/// The conversations that logs which may have been written since the clock's `moment` say were made, each with the process
+/// that wrote the line. Two processes that start in one second share a log, so it is the line that names the writer.
+pub fn creators(home: &Home, moment: Time) -> Vec<(SessionId, u32)> {
+    let written = |log: &PathBuf| fingerprint::mark(log).is_ok_and(|m| may_be_since(m.wrote(), moment));
     files(home)
         .iter()
         .filter(|log| written(log))
@@ -85,9 +89,12 @@ mod tests {
         std::fs::create_dir_all(&log).unwrap();
         let line = format!("I0910 15:14:15.123456  77 x.go:1] Created conversation {ID}\n");
         std::fs::write(log.join("cli-20260910_151415.log"), line).unwrap();
-        assert_eq!(creators(&home, SystemTime::UNIX_EPOCH), [(SessionId::parse(ID).unwrap(), 77)]);
-        let later = SystemTime::now() + std::time::Duration::from_secs(60);
-        assert_eq!(creators(&home, later), []);
+        let made = [(SessionId::parse(ID).unwrap(), 77)];
+        assert_eq!(creators(&home, Time::from_micros(0)), made);
+        let wrote = fingerprint::mark(&log.join("cli-20260910_151415.log")).unwrap().wrote();
+        // Its time may be that of the tick before the moment at which it was written.
+        assert_eq!(creators(&home, wrote.plus_ms(10)), made);
+        assert_eq!(creators(&home, wrote.plus_ms(60_000)), []);
     }
 
     #[test]

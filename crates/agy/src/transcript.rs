@@ -155,8 +155,7 @@ pub(crate) fn time(s: &str) -> Option<Time> {
 /// When the newest of the session's transcripts was written; `None` when it has none, which is normal.
 pub fn transcript_mtime(home: &Home, id: &SessionId) -> Option<Time> {
     let mark = |full| fingerprint::mark(&home.transcript(id, full)).ok();
-    let ns = [mark(false), mark(true)].into_iter().flatten().map(|m| m.mtime_ns).max()?;
-    Some(Time::from_micros(ns.div_euclid(1_000)))
+    [mark(false), mark(true)].into_iter().flatten().map(|m| m.wrote()).max()
 }
 
 /// Times by step, for calls that the database has none for. The first line of a number counts: where numbers start anew

@@ -1,9 +1,9 @@
 //! Runs on their way from their records to the board, and the sessions that are theirs (spec L5.1, L8).
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     path::PathBuf,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use agenthub_agy as agy;
@@ -23,9 +23,11 @@ use crate::{
 const KEPT_MS: i64 = 7 * 24 * 3_600_000;
 /// And no more than so many of runs that are over: the newest.
 const MOST_KEPT: usize = 1_000;
-/// agy's logs are asked about a session whose lock nobody holds this often, and for so long.
+/// agy's logs are asked about a session whose lock nobody holds this often, and for so long. What is not known by then is
+/// asked for seldom, for as long as the session is active.
 const LOGS_EVERY: Duration = Duration::from_secs(1);
 const LOGS_FOR: Duration = Duration::from_secs(30);
+const LOGS_SELDOM: Duration = Duration::from_secs(10);
 
 /// The runs that have a record, and whose sessions are whose.
 pub(super) struct Runs {
@@ -35,12 +37,33 @@ pub(super) struct Runs {
     sessions: HashMap<SessionId, (Time, Option<RunId>)>,
     /// The runs that the store knows of.
     stored: Option<Vec<RunId>>,
-    /// Sessions that agy's logs were asked about, first and last.
-    asked: HashMap<SessionId, (Instant, Instant)>,
+    /// Sessions that agy's logs were asked about without an answer.
+    asked: HashMap<SessionId, Asked>,
     /// A run lives whose end will make no event.
     alone: bool,
     /// File events of the folder don't come.
     blind: bool,
+}
+
+/// When agy's logs were asked about a session, first and last.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    first: Instant,
+    last: Instant,
+}
+
+impl Asked {
+    /// Whether it is new: what agy writes a moment later may tell.
+    fn is_new(self, now: Instant) -> bool {
+        now < self.first + LOGS_FOR
+    }
+
+    fn is_due(self, now: Instant, is_active: bool) -> bool {
+        match self.is_new(now) {
+            true => self.last + LOGS_EVERY <= now,
+            false => is_active && self.last + LOGS_SELDOM <= now,
+        }
+    }
 }
 
 impl Runs {
@@ -88,8 +111,12 @@ impl Runs {
     /// When to look again although no event came.
     pub(super) fn due(&self) -> Option<Duration> {
         let live = self.records.values().any(|r| r.run.facts.over().is_none());
-        // Elsewhere a lock that is let go of makes no event.
-        let silent = self.alone || self.blind || !cfg!(target_os = "linux");
+        let now = Instant::now();
+        // What agy writes into its logs makes no event, nor does, elsewhere, a lock that is let go of.
+        let silent = self.alone
+            || self.blind
+            || self.asked.values().any(|asked| asked.is_new(now))
+            || !cfg!(target_os = "linux");
         (live && silent).then_some(LOCKS_EVERY)
     }
 
@@ -234,29 +261,31 @@ impl Engine {
             return;
         };
         let now = Instant::now();
-        let runs = &self.runs;
-        let unknown: Vec<SessionId> = self
+        let unknown: HashSet<SessionId> = self
             .followed
             .values()
             .map(|f| &f.session)
-            .filter(|s| s.parent.is_none() && !runs.sessions.contains_key(&s.id))
-            .filter(|s| s.facts.lock.get() != Some(&LockReading::Held) && s.facts.wrote >= Some(since))
-            .filter(|s| {
-                let asked = runs.asked.get(&s.id);
-                asked.is_none_or(|(first, last)| *first + LOGS_FOR > now && *last + LOGS_EVERY <= now)
-            })
+            .filter(|s| s.parent.is_none() && !self.runs.sessions.contains_key(&s.id))
+            .filter(|s| s.facts.lock.get() != Some(&LockReading::Held))
+            .filter(|s| s.facts.wrote.is_some_and(|t| agy::may_be_since(t, since)))
             .map(|s| s.id.clone())
             .collect();
-        if unknown.is_empty() {
+        self.runs.asked.retain(|id, _| unknown.contains(id));
+        let active: HashSet<&SessionId> =
+            self.board.lanes.iter().flat_map(|l| l.sessions.iter().map(|s| &s.id)).collect();
+        let asked = &self.runs.asked;
+        let due = |id: &SessionId| asked.get(id).is_none_or(|a| a.is_due(now, active.contains(id)));
+        let due: Vec<SessionId> = unknown.iter().filter(|id| due(id)).cloned().collect();
+        if due.is_empty() {
             return;
         }
-        let micros = u64::try_from(since.micros()).unwrap_or(0);
-        let made = agy::log::creators(&self.home, SystemTime::UNIX_EPOCH + Duration::from_micros(micros));
-        for id in unknown {
-            self.runs.asked.entry(id.clone()).or_insert((now, now)).1 = now;
+        let made = agy::log::creators(&self.home, since);
+        for id in due {
+            self.runs.asked.entry(id.clone()).or_insert(Asked { first: now, last: now }).last = now;
             let makers = made.iter().filter(|(made, _)| *made == id);
             let run = makers.filter_map(|(_, pid)| self.runs.owner(*pid, roots)?).next();
             if run.is_some() {
+                self.runs.asked.remove(&id);
                 self.set_run(&id, run);
             }
         }
@@ -319,5 +348,21 @@ impl Engine {
         for id in all {
             self.set_run(&id, None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn l08_whose_a_session_is_stays_a_question_while_the_session_is_active() {
+        let first = Instant::now();
+        let at = |s: u64| first + Duration::from_secs(s);
+        let asked = |last: u64| Asked { first, last: at(last) };
+        assert!(!asked(5).is_due(at(5), true) && asked(5).is_due(at(6), false));
+        // A log that was not readable, a process that was just being made: for as long as it may matter.
+        assert!(!asked(35).is_due(at(36), true));
+        assert!(asked(35).is_due(at(3_600), true) && !asked(35).is_due(at(3_600), false));
     }
 }
