@@ -25,6 +25,7 @@ pub(crate) fn handler<R: Runtime>() -> impl Fn(Invoke<R>) -> bool + Send + Sync 
         tracks,
         sessions,
         session,
+        turn_tree,
         doctor,
         dismiss,
         delete_session,
@@ -74,6 +75,11 @@ async fn sessions(shell: State<'_, Shell>, query: SessionsQuery) -> Result<Sessi
 #[tauri::command]
 async fn session(shell: State<'_, Shell>, id: String) -> Result<SessionDetail, ErrorView> {
     ask(&shell, move |host| host.session(&id)).await
+}
+
+#[tauri::command]
+async fn turn_tree(shell: State<'_, Shell>, id: String, step: i64) -> Result<view::TurnTree, ErrorView> {
+    ask(&shell, move |host| host.turn_tree(&id, step)).await
 }
 
 #[tauri::command]

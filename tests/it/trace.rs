@@ -5,6 +5,7 @@ mod costs;
 mod faults;
 mod privacy;
 mod setup;
+mod tree;
 mod turns;
 
 use std::{

@@ -2,7 +2,7 @@
 import type {
   BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, Notification, NotificationsDocument, SessionDetail, SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery,
   ExportFormat, Exported, UsageBy, UsageRange, UsageScreen, UsageScreenQuery,
-  TracingChange, TracingStatus, TracingTests, TracingWish,
+  TracingChange, TracingStatus, TracingTests, TracingWish, TurnTree,
   OwnPrice, PricedModel, PricingStatus, PricingView,
 } from "./bindings/view";
 
@@ -76,6 +76,8 @@ export const pageListens = () => call<Navigation | null>("page_listens");
 export const tracks = (query: TracksQuery) => call<Tracks>("tracks", { query });
 export const sessions = (query: SessionsQuery) => call<SessionsPage>("sessions", { query });
 export const session = (id: string) => call<SessionDetail>("session", { id });
+/** One turn as the tree that tracing sends, by the step that began it: its prompt's. */
+export const turnTree = (id: string, step: number) => call<TurnTree>("turn_tree", { id, step });
 export const doctor = () => call<DoctorDocument>("doctor");
 export const dismiss = (laneId: string) => call<null>("dismiss", { laneId });
 export const deleteSession = (id: string) => call<null>("delete_session", { id });

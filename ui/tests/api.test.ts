@@ -15,6 +15,7 @@ it("names each command and its arguments as Rust does", async () => {
   await api.tracks({ since: "t", until: null, lanes: [] });
   await api.sessions(query);
   await api.session("s");
+  await api.turnTree("s", 7);
   await api.doctor();
   await api.dismiss("l");
   await api.deleteSession("s");
@@ -26,7 +27,7 @@ it("names each command and its arguments as Rust does", async () => {
   await api.usage({ range: "days30", measure: "cost" });
   await api.usageExport("model", "all", "csv");
   expect(calls).toEqual([
-    ["board", undefined], ["page_listens", undefined], ["tracks", { query: { since: "t", until: null, lanes: [] } }], ["sessions", { query }], ["session", { id: "s" }], ["doctor", undefined], ["dismiss", { laneId: "l" }],
+    ["board", undefined], ["page_listens", undefined], ["tracks", { query: { since: "t", until: null, lanes: [] } }], ["sessions", { query }], ["session", { id: "s" }], ["turn_tree", { id: "s", step: 7 }], ["doctor", undefined], ["dismiss", { laneId: "l" }],
     ["delete_session", { id: "s" }], ["restore_session", { id: "s" }], ["open_folder", { path: "/x" }],
     ["hooks_status", undefined], ["hooks_plan", { action: "install" }], ["hooks_apply", { token: "install-1" }],
     ["usage", { query: { range: "days30", measure: "cost" } }], ["usage_export", { by: "model", range: "all", format: "csv" }],

@@ -9,7 +9,7 @@ use crate::{Entry, Home, ReadError, WarningCode, read, transcript};
 mod database;
 mod lines;
 
-pub(crate) use database::{is_subagent, tool_state};
+pub(crate) use database::{is_subagent, planner_state, telling_argument, tool_state};
 
 /// Entries of one timeline, and characters of one text (spec S12).
 const MOST_ENTRIES: usize = 20_000;

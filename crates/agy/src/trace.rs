@@ -8,7 +8,7 @@ use agenthub_core::{
     trace::{SpanId, StepKey, TurnSpan},
 };
 
-use crate::{Entry, Home, ReadError, fingerprint, read, text, transcript};
+use crate::{Entry, EntryState, Home, ReadError, fingerprint, read, text, transcript};
 
 mod calls;
 mod children;
@@ -48,6 +48,20 @@ pub struct Turn {
     pub is_settled: bool,
     /// When the newest of its steps began.
     pub newest_step_at: Option<Time>,
+    /// Of the spans that a step stands for, in the steps' order. None from a transcript.
+    pub sides: Vec<Side>,
+}
+
+/// What is known of a span beside what is sent: for a person who looks at the turn on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    pub span: SpanId,
+    pub step: i64,
+    pub state: EntryState,
+    /// Of a tool: the argument that tells most of what it does, on one line.
+    pub argument: Option<String>,
+    /// Of a call: how long it thought before it answered, in microseconds. `None` where agy does not tell.
+    pub thinking_us: Option<i64>,
 }
 
 /// How a turn ended, by its rows.

@@ -19,6 +19,14 @@ pub(crate) fn time(i: Option<Instant>) -> Option<Time> {
     i.and_then(|i| Time::plausible(i.seconds, i.nanos))
 }
 
+/// Microseconds of a length that agy writes as seconds and nanoseconds; `None` where it has none, or an absurd one.
+pub(crate) fn length_us(i: Option<Instant>) -> Option<i64> {
+    /// Nothing of a turn takes longer.
+    const MOST_SECONDS: i64 = 7 * 24 * 60 * 60;
+    let i = i.filter(|i| (0..=MOST_SECONDS).contains(&i.seconds) && (0..1_000_000_000).contains(&i.nanos))?;
+    Some(i.seconds * 1_000_000 + i64::from(i.nanos) / 1_000)
+}
+
 /// Text for people: `None` when empty, with U+FFFD for what is no UTF-8.
 pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     (!bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())

@@ -30,6 +30,7 @@ use crate::{
         SessionsDocument, SessionsPage, SessionsQuery, SettingsView, TracingChange, TracingStatus,
         TracingTests, TracingWish, Tracks, TracksQuery, UsageDocument,
     },
+    waterfall,
 };
 
 /// Everything that the engine tells, at one moment.
@@ -193,6 +194,16 @@ impl Host {
     pub fn session_document(&self, id: &str) -> Result<SessionDocument, ErrorView> {
         let detail = self.session(id)?;
         Ok(SessionDocument { schema: SCHEMA, session: detail.row.session, timeline: detail.timeline })
+    }
+
+    /// One turn of a session as the tree that tracing sends, by the step that began it. Blocks.
+    ///
+    /// # Errors
+    /// `not_found` without such a session or turn, `store` when the store fails.
+    pub fn turn_tree(&self, id: &str, step: i64) -> Result<view::TurnTree, ErrorView> {
+        let book = self.prices()?.book;
+        let id = self.asked(|reader| queries::named(reader, id))?;
+        waterfall::tree(self.shared.home(), book, &id, step)
     }
 
     /// What each lane of the board did in a stretch of time. Reads those of agy's files that changed since the last

@@ -34,6 +34,7 @@ mod tracks;
 mod usage;
 pub mod view;
 pub mod watch;
+mod waterfall;
 
 pub use clock::Clock;
 pub use config::{Config, ConfigError, Overrides};

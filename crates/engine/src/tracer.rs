@@ -13,7 +13,7 @@ mod privacy;
 mod register;
 mod settings;
 mod setup;
-mod tree;
+pub(crate) mod tree;
 mod work;
 
 use std::{

@@ -12,6 +12,7 @@ mod settings;
 mod tracing;
 mod tracks;
 mod usage;
+mod waterfall;
 
 use std::collections::BTreeMap;
 
@@ -47,6 +48,8 @@ pub use usage::{
     ExportFormat, Exported, UsageBar, UsageBy, UsageDocument, UsageMeasure, UsageModel, UsagePart,
     UsageProject, UsageRange, UsageRow, UsageScreen, UsageScreenQuery, UsageStep,
 };
+
+pub use waterfall::{TreeSpan, TreeSpanKind, TurnTree};
 
 /// The version of every document. A new major number means that a name changed its meaning or went away.
 pub const SCHEMA: u32 = 1;
@@ -471,6 +474,9 @@ pub fn bindings() -> String {
         ContextPart,
         SessionDetail,
         TurnSum,
+        TurnTree,
+        TreeSpanKind,
+        TreeSpan,
         SessionRef,
         UsageDocument,
         UsageRow,

@@ -364,6 +364,108 @@ duration_ms: number | null, calls: number, tools: number,
  */
 tokens: Tokens | null, cost_usd: string | null, };
 
+export type TurnTree = { 
+/**
+ * The step that began the turn.
+ */
+step: number, 
+/**
+ * As a backend has it; `null` for a sub-agent's turn, which stands in its parent's trace.
+ */
+trace_id: string | null, 
+/**
+ * When it began: what every `offset_us` counts from.
+ */
+at: string, 
+/**
+ * `null` while it is under way.
+ */
+duration_us: number | null, 
+/**
+ * Times are whole seconds, or taken from a neighbour.
+ */
+approximate: boolean, 
+/**
+ * Told from the transcript, for the database can't be read: no tokens.
+ */
+from_transcript: boolean, 
+/**
+ * Of all calls, sub-agents' included; `null`: none of them told its usage.
+ */
+tokens: Tokens | null, 
+/**
+ * Of all calls that have a price, sub-agents' included, as a decimal; `null`: none has.
+ */
+cost_usd: string | null, 
+/**
+ * A parent before its children, children in their order; the turn itself is the first.
+ */
+spans: Array<TreeSpan>, 
+/**
+ * More spans than are shown: the oldest are here.
+ */
+cut: boolean, };
+
+export type TreeSpanKind = "turn" | "call" | "tool";
+
+export type TreeSpan = { 
+/**
+ * As a backend has it.
+ */
+id: string, parent: string | null, 
+/**
+ * 0 for the turn itself.
+ */
+depth: number, kind: TreeSpanKind, 
+/**
+ * The session that it is of: a sub-agent has its own.
+ */
+session: string, 
+/**
+ * An agent's, a model's or a tool's.
+ */
+name: string, 
+/**
+ * A model's name for people.
+ */
+label: string | null, 
+/**
+ * Where it stands in its session's timeline, where a step of agy's is known.
+ */
+step: number | null, at: string, 
+/**
+ * Microseconds after the turn's start; below 0 only where clocks disagree.
+ */
+offset_us: number, 
+/**
+ * Microseconds; `null` while it is under way, or where agy does not tell.
+ */
+duration_us: number | null, approximate: boolean, state: StepState, 
+/**
+ * A word for how it failed, as in `error.type`: `error`, `canceled`, `denied`, `retried`, …
+ */
+failure: string | null, 
+/**
+ * Of calls: a title or summary that agy asked for by itself.
+ */
+background: boolean, 
+/**
+ * Of calls: how much of `duration_us` went into thinking before the answer began; `null` where agy does not tell.
+ */
+thinking_us: number | null, 
+/**
+ * Of calls; `null` is unknown, not zero. Of turns and tools, what the calls below them used, `null` without any.
+ */
+tokens: Tokens | null, 
+/**
+ * Likewise; a decimal.
+ */
+cost_usd: string | null, 
+/**
+ * A turn's prompt, a call's answer, a tool's most telling argument: on this machine alone, and cut.
+ */
+text: string | null, };
+
 export type SessionRef = { id: string, name: string, };
 
 export type UsageDocument = { schema: number, 

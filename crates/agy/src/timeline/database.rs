@@ -137,11 +137,7 @@ impl Teller {
         calls.sort_by_key(|c| (!c.failed, c.sighting.stamp.map(|t| t.at)));
         let answering = calls.iter().rposition(|c| !c.failed);
         if answering.is_none() {
-            let state = if p.is_some_and(|p| p.stop_reason == view::STOPPED_BY_PERSON) {
-                EntryState::Canceled
-            } else {
-                state(s.status)
-            };
+            let state = planner_state(s, p);
             let duration_ms = duration(s.created, s.completed.or(wire::time(detail.finished_generating_at)));
             let text = answer.clone();
             let e = self.entry(EntryKind::Call, s);
@@ -201,8 +197,7 @@ impl Teller {
             EntryState::Failed | EntryState::Denied => view::error_text(payload, MOST_TEXT),
             _ => None,
         };
-        let told = detail.tool_call.as_ref().and_then(|c| text::arguments_line(&c.arguments, MOST_ARGUMENT));
-        let argument = told.or_else(|| view::payload_line(payload));
+        let argument = telling_argument(detail, payload);
         let duration_ms = duration(began, s.completed);
         let args = arguments.map(|a| cut(&a));
         let e = self.entry(kind, s);
@@ -267,6 +262,20 @@ fn state(s: i64) -> EntryState {
         s if status::is_live(s) => EntryState::Running,
         _ => EntryState::Done,
     }
+}
+
+/// How an answer stands that no call is known to have made, by its step alone.
+pub(crate) fn planner_state(s: &Step, p: Option<&wire::Planner>) -> EntryState {
+    if p.is_some_and(|p| p.stop_reason == view::STOPPED_BY_PERSON) {
+        return EntryState::Canceled;
+    }
+    state(s.status)
+}
+
+/// The argument that tells most of what a tool does, on one line.
+pub(crate) fn telling_argument(detail: &StepDetail, payload: &Payload) -> Option<String> {
+    let told = detail.tool_call.as_ref().and_then(|c| text::arguments_line(&c.arguments, MOST_ARGUMENT));
+    told.or_else(|| view::payload_line(payload))
 }
 
 /// A tool that starts sub-agents.

@@ -8,11 +8,12 @@ use agenthub_core::{
 };
 
 use super::{
-    cut,
+    Side, cut,
     database::{Lines, Row, Sources},
 };
 use crate::{
     calls::{Placed, response_id},
+    timeline::planner_state,
     view::STOPPED_BY_PERSON,
     wire::{self, status},
 };
@@ -96,14 +97,14 @@ impl<'a> Asked<'a> {
     }
 
     /// A planner step with the calls that filled it. Where no row tells of a usable call there was one all the same: it
-    /// has no tokens, and still its output and its tools (R3).
+    /// has no tokens, and still its output and its tools (R3). Gives what stands beside the answering call's span.
     pub(super) fn planner(
         &mut self,
         row: &Row,
         mut calls: Vec<Placed>,
         sources: &Sources,
         transcript: &mut Lines<'_>,
-    ) {
+    ) -> Side {
         calls.sort_by_key(|c| (!c.failed, c.sighting.stamp.map(|t| t.at)));
         let answering = calls.iter().rposition(|c| !c.failed).map(|at| calls.remove(at));
         for c in calls {
@@ -146,7 +147,15 @@ impl<'a> Asked<'a> {
         self.by_tool_call
             .extend(planner.tool_calls.iter().filter(|t| !t.id.is_empty()).map(|t| (t.id.to_vec(), at)));
         self.newest = Some(at);
+        let side = Side {
+            span: span.id,
+            step: idx,
+            state: planner_state(&row.step, row.payload.planner.as_ref()),
+            argument: None,
+            thinking_us: wire::length_us(planner.thinking_duration),
+        };
         self.calls.push(span);
+        side
     }
 
     /// Calls of a step that is no planner: titles and summaries, which agy makes by itself.

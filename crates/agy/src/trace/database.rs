@@ -267,7 +267,7 @@ impl Own<'_> {
         let ids = SpanIds { conversation: self.id, turn: place.key };
         let prompt = prompt(first);
         let mut asked = Asked::new(ids, from, prompt.clone());
-        let (mut own_tools, mut tool_ids) = (Vec::new(), Vec::new());
+        let (mut own_tools, mut tool_ids, mut sides) = (Vec::new(), Vec::new(), Vec::new());
         let mut of_step: HashMap<i64, Vec<Placed>> = HashMap::new();
         let mut homeless = Vec::new();
         for p in placed {
@@ -281,7 +281,7 @@ impl Own<'_> {
             if row.step.step_type == step_type::PLANNER {
                 let is_call = !calls.is_empty() || !self.sources.injected.contains(&row.step.idx);
                 if is_call {
-                    asked.planner(row, calls, &self.sources, &mut self.transcript);
+                    sides.push(asked.planner(row, calls, &self.sources, &mut self.transcript));
                 }
                 continue;
             }
@@ -289,6 +289,7 @@ impl Own<'_> {
             if row.step.is_tool {
                 let told = tools::tool(row, ids, asked.now(), &mut self.transcript);
                 tool_ids.push((row, told.id));
+                sides.push(tools::side(row, told.id));
                 own_tools.extend(asked.tool(row, told, &self.sources));
             }
         }
@@ -326,7 +327,8 @@ impl Own<'_> {
             calls: asked.into_calls(),
             tools: own_tools,
         };
-        Ok(Some(Turn { key: place.key, span, children, end, is_followed, is_settled, newest_step_at }))
+        let key = place.key;
+        Ok(Some(Turn { key, span, children, end, is_followed, is_settled, newest_step_at, sides }))
     }
 
     /// The row of the turn's newest execution. An older one's is the end of a part that was held.

@@ -118,6 +118,7 @@ impl<'a> Teller<'a> {
             is_followed: false,
             is_settled: true,
             newest_step_at: times().max(),
+            sides: Vec::new(),
         })
     }
 

@@ -2,15 +2,15 @@
 
 use agenthub_core::{
     Time,
-    trace::{Extent, Failure, SpanIds, StepKey, ToolSpan},
+    trace::{Extent, Failure, SpanId, SpanIds, StepKey, ToolSpan},
 };
 
 use super::{
-    cut,
+    Side, cut,
     database::{Lines, Row},
 };
 use crate::{
-    timeline::{EntryState, tool_state},
+    timeline::{EntryState, telling_argument, tool_state},
     view,
     wire::{self, Payload, status},
 };
@@ -24,10 +24,9 @@ pub(super) fn tool(row: &Row, ids: SpanIds<'_>, now: Time, transcript: &mut Line
     let is_open = status::is_open(s.status);
     let from = began.unwrap_or(now);
     let to = s.completed.filter(|_| !is_open);
-    let transitions = row.detail.course.as_ref().map_or(&[][..], |c| &c.transitions);
     let call = row.detail.modified_tool_call.as_ref().filter(|c| !c.name.is_empty());
     let call = call.or(row.detail.tool_call.as_ref());
-    let kind = match tool_state(s, &row.payload, transitions) {
+    let kind = match state(row) {
         EntryState::Failed => Some("tool_error"),
         EntryState::Denied => Some("denied"),
         EntryState::Canceled => Some("canceled"),
@@ -47,6 +46,22 @@ pub(super) fn tool(row: &Row, ids: SpanIds<'_>, now: Time, transcript: &mut Line
         result: result(&row.payload).or_else(|| line?.content.clone()).map(|r| cut(&r)),
         failure: kind.map(|kind| Failure { kind: kind.to_owned(), words: words() }),
         turns: Vec::new(),
+    }
+}
+
+fn state(row: &Row) -> EntryState {
+    let transitions = row.detail.course.as_ref().map_or(&[][..], |c| &c.transitions);
+    tool_state(&row.step, &row.payload, transitions)
+}
+
+/// What stands beside the tool's span.
+pub(super) fn side(row: &Row, span: SpanId) -> Side {
+    Side {
+        span,
+        step: row.step.idx,
+        state: state(row),
+        argument: telling_argument(&row.detail, &row.payload),
+        thinking_us: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use agenthub_agy::{
-    Home, list,
+    EntryState, Home, list,
     trace::{End, Told, Turn, trace, trace_from_transcript},
 };
 use agenthub_core::{
@@ -87,6 +87,17 @@ fn r2_a_turn_is_a_tree_of_calls_and_the_tools_that_each_asked_for() {
             // Below a second, and not zero.
             let us = tool.extent.duration_us();
             assert!((1_000..1_000_000).contains(&us) && !tool.extent.approximate, "{us}");
+        }
+        // Beside the spans: the step that each is, how it stands, how long it thought.
+        let sides: BTreeMap<_, _> = t.sides.iter().map(|s| (s.span, s)).collect();
+        assert_eq!(sides.len(), 12 + 11);
+        for c in calls(t) {
+            let s = sides[&c.id];
+            assert!(s.thinking_us.is_some_and(|us| us > 0 && us <= c.extent.duration_us()), "{s:?}");
+        }
+        for (i, tool) in tools(t).enumerate() {
+            let s = sides[&tool.id];
+            assert_eq!((s.state, s.argument.clone()), (EntryState::Done, Some(format!("make {i}"))));
         }
         assert_eq!(t.span.prompt.as_deref(), Some("Fix the build"));
         assert_eq!(t.span.calls[0].input.as_deref(), Some("Fix the build"));

@@ -160,7 +160,8 @@ mod tests {
             tools: Vec::new(),
         };
         let newest_step_at = Some(at(newest_step_ms));
-        Turn { key, span, children: Vec::new(), end, is_followed: false, is_settled, newest_step_at }
+        let (children, sides) = (Vec::new(), Vec::new());
+        Turn { key, span, children, end, is_followed: false, is_settled, newest_step_at, sides }
     }
 
     fn heard(stopped: Option<i64>, held: Option<i64>, last: i64) -> Heard {

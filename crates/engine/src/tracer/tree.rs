@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use agenthub_agy::{
     Home, account,
-    trace::{End, Told, Turn, find, trace, trace_from_transcript},
+    trace::{End, Side, Told, Turn, find, trace, trace_from_transcript},
     version,
 };
 use agenthub_core::{
@@ -14,7 +14,7 @@ use agenthub_core::{
 };
 
 use super::{
-    privacy::Privacy,
+    privacy::{Content, Privacy},
     settings::{TracingSettings, UserName},
 };
 
@@ -26,6 +26,15 @@ const MOST_CHILDREN: usize = 256;
 /// What a call costs, part by part; `None` without a row is a pricing gap.
 fn cost(book: &Book, m: &Model, at: Time, t: &Tokens) -> Option<CallCost> {
     Some(CallCost::of(book.row(m, Some(at))?.rates_in(Band::of(t)), t))
+}
+
+/// What was found while a tree grew.
+#[derive(Debug, Default)]
+pub(crate) struct Below {
+    /// Those of sub-agents, at any depth.
+    pub(crate) conversations: HashSet<SessionId>,
+    /// Of all spans of the tree that have one.
+    pub(crate) sides: Vec<Side>,
 }
 
 /// What is the same for all turns of one home.
@@ -50,29 +59,36 @@ impl Forest {
         Forest { version: version(&home), home, privacy, book, user }
     }
 
+    /// For looking at turns here: who is signed in and which agy it was is not asked.
+    pub(crate) fn plain(home: Home, book: Arc<Book>) -> Forest {
+        let privacy = Privacy::new(Content::default(), None);
+        Forest { home, privacy, book: Some(book), version: None, user: None }
+    }
+
     /// The turn as it is sent, and the conversations below it.
     pub(crate) fn tree(&self, conversation: &SessionId, turn: &Turn) -> (Trace, HashSet<SessionId>) {
-        let mut seen = HashSet::from([conversation.clone()]);
-        let span = self.grown(conversation, turn, &mut seen, 0);
-        seen.remove(conversation);
-        let mut trace = Trace {
+        let (mut trace, below) = self.whole(conversation, turn);
+        self.privacy.apply(&mut trace);
+        (trace, below.conversations)
+    }
+
+    /// The same tree with all that it holds: for this machine alone.
+    pub(crate) fn whole(&self, conversation: &SessionId, turn: &Turn) -> (Trace, Below) {
+        let mut below = Below { conversations: HashSet::from([conversation.clone()]), sides: Vec::new() };
+        let span = self.grown(conversation, turn, &mut below, 0);
+        below.conversations.remove(conversation);
+        let trace = Trace {
             id: TraceId::of(conversation, &turn.key),
             surface: self.home.surface().folder().to_owned(),
             user: self.user.clone(),
             turn: span,
         };
-        self.privacy.apply(&mut trace);
-        (trace, seen)
+        (trace, below)
     }
 
-    fn grown(
-        &self,
-        conversation: &SessionId,
-        turn: &Turn,
-        seen: &mut HashSet<SessionId>,
-        depth: usize,
-    ) -> TurnSpan {
+    fn grown(&self, conversation: &SessionId, turn: &Turn, below: &mut Below, depth: usize) -> TurnSpan {
         let mut span = turn.span.clone();
+        below.sides.extend(turn.sides.iter().cloned());
         span.agent.version.clone_from(&self.version);
         if let Some(book) = &self.book {
             for call in &mut span.calls {
@@ -83,6 +99,7 @@ impl Forest {
             return span;
         }
         for child in &turn.children {
+            let seen = &mut below.conversations;
             if seen.len() > MOST_CHILDREN || !seen.insert(child.conversation.clone()) {
                 continue;
             }
@@ -91,7 +108,7 @@ impl Forest {
                 .turns
                 .iter()
                 .map(|t| {
-                    let mut s = self.grown(&child.conversation, t, seen, depth + 1);
+                    let mut s = self.grown(&child.conversation, t, below, depth + 1);
                     s.incomplete =
                         !t.is_followed && !told.from_transcript && (t.end == End::Open || !t.is_settled);
                     s
