@@ -110,7 +110,10 @@ fn on_event<R: Runtime>(app: &AppHandle<R>, args: &Args, event: RunEvent) {
         }
         // The last window is closed: the tray stays. `app.exit` comes with a code and goes through.
         RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
-        RunEvent::Exit => app.state::<Shell>().stop(),
+        RunEvent::Exit => {
+            notify::quit(app);
+            app.state::<Shell>().stop();
+        }
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => windows::open(app, None),
         _ => {}

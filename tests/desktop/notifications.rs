@@ -65,8 +65,11 @@ fn t3_a_wait_and_the_end_of_a_turn_are_one_notification_each_and_a_click_opens_t
         waits.body
     );
     assert_eq!(waits.actions.first().map(String::as_str), Some("default"));
-    daemon.click(waits.id);
-    until("the page to go to the lane", || page.address().contains("#/lanes").then_some(()));
+    // The app listens a moment after it was shown: before any person could click.
+    until("the page to go to the lane", || {
+        daemon.click(waits.id);
+        page.address().contains("#/lanes").then_some(())
+    });
 
     // Not together with the first one.
     std::thread::sleep(std::time::Duration::from_millis(2_100));
@@ -83,6 +86,93 @@ fn t3_a_wait_and_the_end_of_a_turn_are_one_notification_each_and_a_click_opens_t
     std::thread::sleep(std::time::Duration::from_secs(3));
     assert_eq!(shown(&daemon, 2), ready);
     page.close();
+}
+
+#[test]
+fn t4_several_within_two_seconds_are_one_in_the_place_of_the_first() {
+    let mut desk = Desk::start();
+    let daemon = Notifications::serve(desk.connect());
+    let home = prepare(&desk, json!({}));
+    let page = Page::open(&mut desk);
+    let start = |id: &str, cwd| Live::start(&home, LiveSpec::new(id).cwd(cwd)).unwrap();
+    let mut first = start(ID, "/work/api-server");
+    let mut second = start(&ID.replace("5d0c", "6d0c"), "/work/web");
+    // A machine that is held up may take longer than two seconds between the two; then they are two, and it is tried again.
+    let joined = (0..20).find_map(|_| {
+        let before = daemon.calls().len();
+        turn(&mut first);
+        until("the first", || (daemon.calls().len() > before).then_some(()));
+        let standing = daemon.calls()[before].clone();
+        assert_eq!((standing.title.as_str(), standing.replaces), ("api-server is ready", 0));
+        turn(&mut second);
+        until("the second", || (daemon.calls().len() > before + 1).then_some(()));
+        let next = daemon.calls()[before + 1].clone();
+        std::thread::sleep(std::time::Duration::from_millis(2_100));
+        (next.replaces != 0).then_some((standing, next))
+    });
+    let (standing, next) = joined.expect("two within two seconds are told as one");
+    assert_eq!((next.replaces, next.id, &next.sender), (standing.id, standing.id, &standing.sender));
+    assert!(next.title.contains('2') && next.body.contains("web"), "{next:?}");
+    let rows = page.ask("notifications", json!({}))["rows"].clone();
+    assert_eq!((&rows[0]["fate"], rows[0]["parts"].as_array().unwrap().len()), (&json!("shown"), 2));
+    // It is still one that a click opens.
+    page.run("location.hash = '#/doctor'");
+    until("the page to go to the lane", || {
+        daemon.click(next.id);
+        page.address().contains("#/lanes").then_some(())
+    });
+    page.close();
+}
+
+#[test]
+fn t4_a_muted_lane_is_silent_and_the_others_are_not() {
+    let mut desk = Desk::start();
+    let daemon = Notifications::serve(desk.connect());
+    let home = prepare(&desk, json!({}));
+    let page = Page::open(&mut desk);
+    let mut muted = Live::start(&home, LiveSpec::new(ID).cwd("/work/api-server")).unwrap();
+    muted.prompt("Migrate the database").unwrap();
+    let lane =
+        until("the lane", || page.ask("board", json!({}))["lanes"][0]["id"].as_str().map(str::to_owned));
+    page.ask("mute_lane", json!({ "laneId": lane, "mute": true }));
+    muted.call().unwrap();
+    muted.end_turn().unwrap();
+    let held = until("the history", || history(&page).first().cloned());
+    assert_eq!(held, ("api-server is ready".to_owned(), Some("Lane is muted".to_owned())));
+    let other = LiveSpec::new(&ID.replace("5d0c", "6d0c")).cwd("/work/web");
+    turn(&mut Live::start(&home, other).unwrap());
+    assert_eq!(shown(&daemon, 1).title, "web is ready");
+    page.ask("mute_lane", json!({ "laneId": lane, "mute": false }));
+    // Not together with that one.
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    turn(&mut muted);
+    assert_eq!(shown(&daemon, 2).title, "api-server is ready");
+    page.close();
+}
+
+#[test]
+fn t6_what_leads_nowhere_any_more_is_taken_off_the_desktop() {
+    let mut desk = Desk::start();
+    let daemon = Notifications::serve(desk.connect());
+    let home = prepare(&desk, json!({}));
+    let app = desk.app(&[]);
+    desk.tray();
+    let mut agy = Live::start(&home, LiveSpec::new(ID).cwd("/work/api-server")).unwrap();
+    agy.prompt("Migrate the database").unwrap();
+    agy.call().unwrap();
+    agy.tool_waits("run_command", json!({ "CommandLine": "make" })).unwrap();
+    let waits = shown(&daemon, 1);
+    // Answered in the terminal.
+    agy.allow().unwrap();
+    until("the question to go", || (daemon.closed() == [waits.id]).then_some(()));
+    agy.tool_ends(ToolEnd::ok()).unwrap();
+    agy.call().unwrap();
+    agy.end_turn().unwrap();
+    let ready = shown(&daemon, 2);
+    assert_eq!((ready.urgency, ready.replaces), (1, 0));
+    desk.signal(app, "TERM");
+    let status = until("the end of the app", || desk.exited(app));
+    assert_eq!((status.code(), daemon.closed()), (Some(0), vec![waits.id, ready.id]));
 }
 
 #[test]

@@ -1,165 +1,201 @@
-//! Notifications of the freedesktop kind, over one connection to the session bus: it shows them and hears of clicks, so
-//! that no notification holds a thread or a connection of its own.
+//! Notifications of the freedesktop kind, through notify-rust.
+//!
+//! Each keeps the connection that it was sent over for as long as it stands: some services tell of a click there alone, and
+//! take away what a connection sent that is gone. A connection has a thread, so only so many stand at a time.
 
-use std::collections::{HashMap, VecDeque};
+use std::{sync::Arc, time::Duration};
 
 use agenthub_engine::view::Notification;
-use futures_util::StreamExt;
-use tauri::{AppHandle, Runtime, image::Image};
-use tokio::sync::mpsc;
-use zbus::{
-    Connection, Proxy,
-    proxy::SignalStream,
-    zvariant::{StructureBuilder, Value},
-};
+use notify_rust::{Hint, Image, NotificationHandle, NotificationResponse, Urgency, error};
+use tauri::{AppHandle, Runtime, async_runtime, image};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::{Job, clicked, place_of};
-use crate::{text, windows::Place};
+use super::{Job, PATIENCE, clicked, place_of};
+use crate::text;
 
-const NAME: &str = "org.freedesktop.Notifications";
-const PATH: &str = "/org/freedesktop/Notifications";
-/// So many shown notifications are remembered, for their clicks; daemons need not tell of the end of each.
-const REMEMBERED: usize = 64;
+/// More than a person looks at. An older one is taken off the desktop, for its click would lead nowhere.
+const MOST: usize = 16;
+/// So long the service may take to take one off.
+const TAKING_OFF: Duration = Duration::from_millis(500);
 
-/// Shows jobs until the app quits.
+/// Does what it is told until the app quits.
 pub(super) async fn serve<R: Runtime>(app: AppHandle<R>, mut jobs: mpsc::UnboundedReceiver<Job>) {
-    let mut desk: Option<Desk> = None;
-    let mut shown = Shown::default();
-    loop {
-        let job = tokio::select! {
-            job = jobs.recv() => job,
-            event = heard(&mut desk) => {
-                match event {
-                    // Daemons tell everybody of every click, also of other programs' notifications.
-                    Some(Event::Clicked(id)) if shown.knows(id) => clicked(&app, shown.place_of(id)),
-                    Some(Event::Clicked(_)) => {}
-                    Some(Event::Closed(id)) => shown.forget(id),
-                    // The bus is gone; the next notification looks for it anew.
-                    None => desk = None,
+    let service = Service::new();
+    let mut all = Shown::default();
+    while let Some(job) = jobs.recv().await {
+        match job {
+            Job::Show { notification: n, done } => {
+                let earlier = match all.take(n.id) {
+                    Some(standing) => standing.taken_back().await,
+                    None => None,
+                };
+                let told = n.clone();
+                let result = service.ask(move || show(earlier, &told)).await;
+                let result = result.map(|handle| all.add(Standing::of(app.clone(), handle, &n)));
+                // Whoever asked may have stopped waiting.
+                let _ = done.send(result.map(drop));
+                if let Some(oldest) = all.surplus() {
+                    oldest.take_off().await;
                 }
-                continue;
             }
-        };
-        let Some(Job { notification, done }) = job else { return };
-        let result = tell(&mut desk, &notification, &mut shown).await;
-        if result.is_err() {
-            desk = None;
+            Job::TakeOff(id) => {
+                if let Some(standing) = all.take(id) {
+                    standing.take_off().await;
+                }
+            }
+            Job::Quit(done) => {
+                all.take_all_off().await;
+                let _ = done.send(());
+                return;
+            }
         }
-        // Whoever asked may have stopped waiting.
-        let _ = done.send(result.map_err(|e| words(&e)));
     }
 }
 
-/// The connection, and what it hears.
-struct Desk {
-    proxy: Proxy<'static>,
-    clicks: SignalStream<'static>,
-    closes: SignalStream<'static>,
-}
-
-enum Event {
-    Clicked(u32),
-    Closed(u32),
-}
-
-/// What was shown, by the system's number.
+/// The notifications on the desktop, oldest first.
 #[derive(Default)]
-struct Shown {
-    places: HashMap<u32, (i64, Option<Place>)>,
-    order: VecDeque<u32>,
-}
+struct Shown(Vec<Standing>);
 
 impl Shown {
-    fn remember(&mut self, system: u32, ours: i64, place: Option<Place>) {
-        if self.places.insert(system, (ours, place)).is_none() {
-            self.order.push_back(system);
+    fn take(&mut self, ours: i64) -> Option<Standing> {
+        self.0.iter().position(|s| s.ours == ours).map(|at| self.0.remove(at))
+    }
+
+    fn add(&mut self, standing: Standing) {
+        self.0.retain(|s| !s.is_over());
+        self.0.push(standing);
+    }
+
+    /// The oldest, if there is one too many.
+    fn surplus(&mut self) -> Option<Standing> {
+        (self.0.len() > MOST).then(|| self.0.remove(0))
+    }
+
+    async fn take_all_off(&mut self) {
+        let all: Vec<_> = self.0.drain(..).map(|s| async_runtime::spawn(s.take_off())).collect();
+        for one in all {
+            // One that can't be taken off stays.
+            let _ = one.await;
         }
-        while self.order.len() > REMEMBERED {
-            if let Some(oldest) = self.order.pop_front() {
-                self.places.remove(&oldest);
+    }
+}
+
+/// A notification on the desktop, with the task that waits for what its person does with it.
+struct Standing {
+    ours: i64,
+    /// Dropped, the handle is wanted back.
+    wanted: oneshot::Sender<()>,
+    /// Without the handle, the notification is over.
+    task: async_runtime::JoinHandle<Option<NotificationHandle>>,
+}
+
+impl Standing {
+    fn of<R: Runtime>(app: AppHandle<R>, handle: NotificationHandle, n: &Notification) -> Standing {
+        let (wanted, back) = oneshot::channel();
+        let place = place_of(n);
+        let task = async_runtime::spawn(async move {
+            let heard = tokio::select! {
+                heard = response(&handle) => heard,
+                _ = back => return Some(handle),
+            };
+            if matches!(heard, Some(NotificationResponse::Default | NotificationResponse::Action(_))) {
+                clicked(&app, place);
             }
-        }
+            None
+        });
+        Standing { ours: n.id, wanted, task }
     }
 
-    fn forget(&mut self, system: u32) {
-        self.places.remove(&system);
-        self.order.retain(|id| *id != system);
+    fn is_over(&self) -> bool {
+        self.task.inner().is_finished()
     }
 
-    fn place_of(&self, system: u32) -> Option<Place> {
-        self.places.get(&system).and_then(|(_, place)| place.clone())
+    async fn taken_back(self) -> Option<NotificationHandle> {
+        drop(self.wanted);
+        self.task.await.ok().flatten()
     }
 
-    /// The system's number of what stands for this one; 0 for none.
-    fn standing_for(&self, ours: i64) -> u32 {
-        self.order
-            .iter()
-            .rev()
-            .copied()
-            .find(|id| self.places.get(id).is_some_and(|(o, _)| *o == ours))
-            .unwrap_or(0)
-    }
-
-    fn knows(&self, system: u32) -> bool {
-        self.places.contains_key(&system)
-    }
-}
-
-async fn heard(desk: &mut Option<Desk>) -> Option<Event> {
-    let Some(desk) = desk else { return std::future::pending().await };
-    loop {
-        let (message, event): (_, fn(u32) -> Event) = tokio::select! {
-            // A click also closes: it is to be heard before what it leads to is forgotten.
-            biased;
-            click = desk.clicks.next() => (click?, Event::Clicked),
-            close = desk.closes.next() => (close?, Event::Closed),
-        };
-        let body = message.body();
-        let id = body.deserialize::<(u32, String)>().map(|(id, _)| id);
-        match id.or_else(|_| body.deserialize::<(u32, u32)>().map(|(id, _)| id)) {
-            Ok(id) => return Some(event(id)),
-            Err(error) => tracing::debug!(%error, "a signal of the notification service was not understood"),
+    async fn take_off(self) {
+        let Some(handle) = self.taken_back().await else { return };
+        if tokio::time::timeout(TAKING_OFF, handle.close_async()).await.is_err() {
+            tracing::debug!("the notification service did not take a notification off");
         }
     }
 }
 
-async fn tell(desk: &mut Option<Desk>, n: &Notification, shown: &mut Shown) -> zbus::Result<()> {
-    let desk = match desk {
-        Some(desk) => desk,
-        None => desk.insert(connect().await?),
-    };
-    let able: Vec<String> = desk.proxy.call("GetCapabilities", &()).await?;
+/// What its person did with it; `None` when the bus went away.
+async fn response(handle: &NotificationHandle) -> Option<NotificationResponse> {
+    let mut heard = None;
+    handle.wait_for_action_async(|response| heard = Some(response.clone())).await;
+    heard
+}
+
+/// The way to the notification service: one at a time asks, for that blocks a thread. A service that hangs has that one thread,
+/// and whoever comes after is refused.
+struct Service(Arc<Semaphore>);
+
+impl Service {
+    fn new() -> Service {
+        Service(Arc::new(Semaphore::new(1)))
+    }
+
+    /// # Errors
+    /// For a person: what the service said, or that it says nothing.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce() -> error::Result<T> + Send + 'static,
+    ) -> Result<T, String> {
+        let silent = || "the notification service does not answer".to_owned();
+        let turn = Arc::clone(&self.0).try_acquire_owned().map_err(|_| silent())?;
+        let asked = async_runtime::spawn_blocking(move || {
+            let _turn = turn;
+            question()
+        });
+        match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(answer)) => answer.map_err(|e| words(&e.to_string())),
+            Ok(Err(e)) => Err(e.to_string()),
+            Err(_) => Err(silent()),
+        }
+    }
+}
+
+/// Shows it, in the place of an earlier one that stands. Blocks.
+fn show(earlier: Option<NotificationHandle>, n: &Notification) -> error::Result<NotificationHandle> {
+    let able = notify_rust::get_capabilities()?;
+    let system = laid_out(n, &able);
+    if let Some(mut handle) = earlier {
+        system.clone_into(&mut handle);
+        match handle.update() {
+            Ok(()) => return Ok(handle),
+            // The bus began anew, perhaps.
+            Err(error) => tracing::debug!(%error, "a notification could not be replaced"),
+        }
+    }
+    system.show()
+}
+
+/// As the service wants it that is able to do these things.
+fn laid_out(n: &Notification, able: &[String]) -> notify_rust::Notification {
     let can = |what: &str| able.iter().any(|c| c == what);
-    let body = if can("body-markup") { escaped(&n.body) } else { n.body.clone() };
-    let actions: &[&str] = if can("actions") { &["default", text::OPEN] } else { &[] };
-    let mut hints: HashMap<&str, Value<'_>> = HashMap::from([
-        ("urgency", Value::U8(if n.urgent { 2 } else { 1 })),
-        ("desktop-entry", "agenthub-desktop".into()),
-    ]);
+    let mut system = notify_rust::Notification::new();
+    system
+        .appname(text::APP)
+        .summary(&n.title)
+        .body(&if can("body-markup") { escaped(&n.body) } else { n.body.clone() })
+        .urgency(if n.urgent { Urgency::Critical } else { Urgency::Normal })
+        .hint(Hint::DesktopEntry("agenthub-desktop".to_owned()));
+    if can("actions") {
+        system.action("default", text::OPEN);
+    }
     if n.sound {
-        hints.insert("sound-name", if n.urgent { "dialog-warning" } else { "message-new-instant" }.into());
+        system.sound_name(if n.urgent { "dialog-warning" } else { "message-new-instant" });
     } else {
-        hints.insert("suppress-sound", true.into());
+        system.hint(Hint::SuppressSound(true));
     }
     if let Some(picture) = picture() {
-        hints.insert("image-data", picture);
+        system.image_data(picture);
     }
-    let replaces = shown.standing_for(n.id);
-    let arguments = (text::APP, replaces, "", n.title.as_str(), body.as_str(), actions, hints, -1i32);
-    let id: u32 = desk.proxy.call("Notify", &arguments).await?;
-    if !(replaces != 0 && id == replaces && shown.knows(id)) {
-        shown.forget(replaces);
-    }
-    shown.remember(id, n.id, place_of(n));
-    Ok(())
-}
-
-async fn connect() -> zbus::Result<Desk> {
-    let bus = Connection::session().await?;
-    let proxy = Proxy::new_owned(bus, NAME, PATH, NAME).await?;
-    let clicks = proxy.receive_signal("ActionInvoked").await?;
-    let closes = proxy.receive_signal("NotificationClosed").await?;
-    Ok(Desk { proxy, clicks, closes })
+    system.finalize()
 }
 
 /// Plain text as markup that shows it.
@@ -167,41 +203,24 @@ fn escaped(plain: &str) -> String {
     plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The app's icon as the specification wants it: (width, height, row, alpha, bits, channels, bytes).
-fn picture() -> Option<Value<'static>> {
-    let icon =
-        Image::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/icons/128x128.png"))).ok()?;
+/// The app's icon.
+fn picture() -> Option<Image> {
+    let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/icons/128x128.png"));
+    let icon = image::Image::from_bytes(bytes).ok()?;
     let (width, height) = (i32::try_from(icon.width()).ok()?, i32::try_from(icon.height()).ok()?);
-    let fields = StructureBuilder::new()
-        .add_field(width)
-        .add_field(height)
-        .add_field(width.checked_mul(4)?)
-        .add_field(true)
-        .add_field(8i32)
-        .add_field(4i32)
-        .add_field(icon.rgba().to_vec())
-        .build()
-        .ok()?;
-    Some(Value::Structure(fields))
+    Image::from_rgba(width, height, icon.rgba().to_vec()).ok()
 }
 
-/// What to say of an error, for a person.
-fn words(e: &zbus::Error) -> String {
-    let nobody = ["org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner"];
-    match e {
-        zbus::Error::MethodError(name, ..) if nobody.contains(&name.as_str()) => {
-            "no notification service".to_owned()
-        }
+/// What to say of an error, for a person. notify-rust gives the bus's errors as text alone, their names first.
+fn words(error: &str) -> String {
+    let is = |name: &str| error.starts_with("org.freedesktop.DBus.Error.") && error.contains(name);
+    if is("ServiceUnknown") || is("NameHasNoOwner") {
+        "no notification service".to_owned()
+    } else if is("Error.Spawn.") {
         // One is installed, and ends as soon as it begins.
-        zbus::Error::MethodError(name, ..)
-            if name.as_str().starts_with("org.freedesktop.DBus.Error.Spawn.") =>
-        {
-            "the notification service can't be started".to_owned()
-        }
-        zbus::Error::FDO(e) if matches!(**e, zbus::fdo::Error::ServiceUnknown(_)) => {
-            "no notification service".to_owned()
-        }
-        e => e.to_string(),
+        "the notification service can't be started".to_owned()
+    } else {
+        error.to_owned()
     }
 }
 
@@ -215,15 +234,32 @@ mod tests {
     }
 
     #[test]
-    fn what_was_shown_is_remembered_with_a_bound() {
-        let mut shown = Shown::default();
-        for n in 1..=100u32 {
-            shown.remember(n, i64::from(n) + 1_000, Some(Place::lane(n.to_string())));
-        }
-        assert_eq!((shown.places.len(), shown.order.len()), (REMEMBERED, REMEMBERED));
-        assert_eq!((shown.place_of(1), shown.place_of(100)), (None, Some(Place::lane("100".into()))));
-        assert_eq!((shown.standing_for(1_100), shown.standing_for(1_001)), (100, 0));
-        shown.forget(100);
-        assert!(!shown.knows(100));
+    fn t4_what_the_bus_says_is_put_into_words() {
+        let unknown = "org.freedesktop.DBus.Error.ServiceUnknown: The name is not activatable";
+        assert_eq!(words(unknown), "no notification service");
+        let spawned = "org.freedesktop.DBus.Error.Spawn.ChildExited: Process x exited with status 1";
+        assert_eq!(words(spawned), "the notification service can't be started");
+        assert_eq!(words("I/O error: ServiceUnknown"), "I/O error: ServiceUnknown");
+    }
+
+    #[tokio::test]
+    async fn t4_a_service_that_hangs_holds_up_one_thread_and_refuses_the_next() {
+        let service = Service::new();
+        let (free, hangs) = std::sync::mpsc::channel::<()>();
+        let (began, begins) = oneshot::channel();
+        let stuck = service.ask(move || {
+            let _ = began.send(());
+            Ok(hangs.recv().is_ok())
+        });
+        let next = async {
+            begins.await.unwrap();
+            let next = service.ask(|| Ok(())).await;
+            free.send(()).unwrap();
+            next
+        };
+        let (stuck, next) = tokio::join!(stuck, next);
+        assert_eq!(stuck, Ok(true));
+        assert!(next.unwrap_err().contains("does not answer"));
+        assert_eq!(service.ask(|| Ok(1)).await, Ok(1));
     }
 }

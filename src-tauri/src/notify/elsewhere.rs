@@ -9,7 +9,16 @@ use crate::text;
 /// Shows jobs until the app quits.
 pub(super) async fn serve<R: Runtime>(app: AppHandle<R>, mut jobs: mpsc::UnboundedReceiver<Job>) {
     let identifier = app.config().identifier.clone();
-    while let Some(Job { notification: n, done }) = jobs.recv().await {
+    while let Some(job) = jobs.recv().await {
+        let (n, done) = match job {
+            Job::Show { notification, done } => (notification, done),
+            // The system keeps them, and a click starts the app if need be.
+            Job::TakeOff(_) => continue,
+            Job::Quit(done) => {
+                let _ = done.send(());
+                return;
+            }
+        };
         let identifier = identifier.clone();
         let shown = tauri::async_runtime::spawn_blocking(move || {
             #[cfg(target_os = "macos")]

@@ -8,6 +8,7 @@ use std::{
 use zbus::{
     blocking::Connection,
     interface,
+    message::Header,
     zvariant::{OwnedValue, Value},
 };
 
@@ -25,6 +26,8 @@ pub(crate) struct Shown {
     pub(crate) urgency: u8,
     pub(crate) sound: Option<String>,
     pub(crate) silent: bool,
+    /// The connection that it came over.
+    pub(crate) sender: String,
 }
 
 /// A notification daemon that writes down what it is asked to show.
@@ -32,30 +35,41 @@ pub(crate) struct Shown {
 pub(crate) struct Notifications {
     bus: Connection,
     calls: Arc<Mutex<Vec<Shown>>>,
+    closed: Arc<Mutex<Vec<u32>>>,
 }
 
 impl Notifications {
     /// On a connection of its own: `bus` is one to the desk's bus.
     pub(crate) fn serve(bus: Connection) -> Notifications {
-        let calls = Arc::default();
-        bus.object_server().at(PATH, Daemon { calls: Arc::clone(&calls) }).unwrap();
+        let (calls, closed) = (Arc::default(), Arc::default());
+        bus.object_server()
+            .at(PATH, Daemon { calls: Arc::clone(&calls), closed: Arc::clone(&closed) })
+            .unwrap();
         bus.request_name(NAME).unwrap();
-        Notifications { bus, calls }
+        Notifications { bus, calls, closed }
     }
 
     pub(crate) fn calls(&self) -> Vec<Shown> {
         self.calls.lock().unwrap().clone()
     }
 
-    /// As if the person had clicked on it.
+    /// The notifications that their sender took off, in that order.
+    pub(crate) fn closed(&self) -> Vec<u32> {
+        self.closed.lock().unwrap().clone()
+    }
+
+    /// As if the person had clicked on it. Its sender, and nobody else, is told, as some services do it.
     pub(crate) fn click(&self, id: u32) {
-        self.bus.emit_signal(None::<&str>, PATH, NAME, "ActionInvoked", &(id, "default")).unwrap();
-        self.bus.emit_signal(None::<&str>, PATH, NAME, "NotificationClosed", &(id, 2u32)).unwrap();
+        let sender = self.calls().into_iter().rfind(|s| s.id == id).unwrap().sender;
+        let tell =
+            |signal, body: &(u32, &str)| self.bus.emit_signal(Some(&*sender), PATH, NAME, signal, body);
+        tell("ActionInvoked", &(id, "default")).unwrap();
     }
 }
 
 struct Daemon {
     calls: Arc<Mutex<Vec<Shown>>>,
+    closed: Arc<Mutex<Vec<u32>>>,
 }
 
 #[interface(name = "org.freedesktop.Notifications")]
@@ -79,6 +93,7 @@ impl Daemon {
         actions: Vec<String>,
         hints: HashMap<String, OwnedValue>,
         _expires: i32,
+        #[zbus(header)] header: Header<'_>,
     ) -> u32 {
         let mut calls = self.calls.lock().unwrap();
         let id = if replaces == 0 { 100 + u32::try_from(calls.len()).unwrap() } else { replaces };
@@ -88,9 +103,12 @@ impl Daemon {
         };
         let sound = hints.get("sound-name").and_then(|v| <&str>::try_from(v).ok()).map(str::to_owned);
         let silent = hints.get("suppress-sound").is_some_and(|v| bool::try_from(v).unwrap());
-        calls.push(Shown { id, replaces, title, body, actions, urgency, sound, silent });
+        let sender = header.sender().unwrap().to_string();
+        calls.push(Shown { id, replaces, title, body, actions, urgency, sound, silent, sender });
         id
     }
 
-    fn close_notification(&self, _id: u32) {}
+    fn close_notification(&self, id: u32) {
+        self.closed.lock().unwrap().push(id);
+    }
 }
