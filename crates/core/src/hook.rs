@@ -171,6 +171,13 @@ impl Hooks {
         self.newest().filter(|e| e.kind == HookKind::HeldStop).map(|e| e.at)
     }
 
+    /// The held Stop that nothing but ends of tools came after, up to `tool`.
+    pub(crate) fn held_before(&self, tool: Time) -> Option<Time> {
+        let earlier = self.recent.iter().rev().skip_while(|e| e.at > tool);
+        let before = earlier.into_iter().find(|e| !matches!(e.kind, HookKind::Tool { .. }))?;
+        (before.kind == HookKind::HeldStop).then_some(before.at)
+    }
+
     /// When the prompts among the kept events were, newest first (H9).
     pub fn prompt_times(&self, hold_ms: i64) -> Vec<Time> {
         self.prompts(hold_ms).map(|p| p.at).collect()
@@ -182,12 +189,13 @@ impl Hooks {
         let complete = self.recent.len() < Hooks::KEPT;
         let mut found = Vec::new();
         let mut before: Option<&HookEvent> = None;
+        // The held Stop that at most ends of tools came after: what was left in the background.
+        let mut paused: Option<Time> = None;
         for e in &self.recent {
             if let HookKind::Invocation { num } = e.kind {
                 let told = num == Some(0);
                 // Work that goes on after a pause counts from 0 again, in the same turn.
-                let goes_on =
-                    before.is_some_and(|b| b.kind == HookKind::HeldStop && e.at.ms_since(b.at) < hold_ms);
+                let goes_on = paused.is_some_and(|held| e.at.ms_since(held) < hold_ms);
                 let opens = num.is_some()
                     && match before {
                         None => complete,
@@ -197,6 +205,11 @@ impl Hooks {
                     found.push(Prompt { at: e.at, told });
                 }
             }
+            paused = match e.kind {
+                HookKind::HeldStop => Some(e.at),
+                HookKind::Tool { .. } => paused,
+                _ => None,
+            };
             before = Some(e);
         }
         let oldest = self.recent.first().map(|e| e.at);

@@ -130,15 +130,24 @@ impl<'a> Known<'a> {
     /// The newest sign of hooks that agy is at work.
     fn work(&self) -> Option<Work<'a>> {
         let hooks = &self.facts.hooks;
-        let over = match &self.db.newest {
+        let is_over = |tool: Time| match &self.db.newest {
             Some(NewestStep::Error { .. } | NewestStep::Canceled { .. }) => self.db.live.is_none(),
-            _ => self.finished().is_some(),
+            _ => self.finished().is_some_and(|end| !self.is_of_pause(end, tool)),
         };
-        let tool = hooks.tool().filter(|t| !(over && self.facts.db.at() >= Some(t.at.plus_ms(SETTLED_MS))));
+        let settled = |t: Time| self.facts.db.at() >= Some(t.plus_ms(SETTLED_MS));
+        let tool = hooks.tool().filter(|t| !(settled(t.at) && is_over(t.at)));
         match (hooks.invocation(), tool) {
             (Some(i), Some(t)) if t.at > i.at => Some(t),
             (i, t) => i.or(t),
         }
+    }
+
+    /// Whether this execution is the one that a held Stop closed, and the tool a piece of the work which it left in the
+    /// background: another piece may be at work, or agy about to take up what came of it. The turn goes on in the next
+    /// execution (spec §1), however long that takes to begin.
+    fn is_of_pause(&self, end: &TurnEnd, tool: Time) -> bool {
+        let held = self.facts.hooks.held_before(tool);
+        held.zip(end.at).is_some_and(|(held, end)| end <= held.plus_ms(SETTLED_MS) && end <= tool)
     }
 
     /// The same, if it is later than `at`; without a time, than the read of the database.

@@ -61,13 +61,32 @@ fn l05_4_any_later_hook_event_releases_a_held_stop() {
     check(&format!("{held}; 60s call 0"), "running active, in progress");
     check(&format!("{held}; 60s seen"), "idle active, finished");
     check(&format!("{held}; 60s tool; 61s done 4"), "running active, in progress");
-    // The database was read well after that tool, and says that nothing goes on.
-    check(&format!("{held}; 60s tool; 62s done 4"), "idle active, finished");
     // What goes on after a pause is the same turn, though agy counts its calls anew.
     check_times(&format!("{held}; 60s call 0"), "since 0s, until 11m");
     check_times("0s held; 0s call 0; 9s pause; 60s call 0; 61s call 1", "since 0s, until 11m1s");
     // An event from before the pause does not release it.
     check(&format!("{held}; 8s call 3; 60s now"), "running active, in progress");
+}
+
+#[test]
+fn l05_4_a_background_tools_end_releases_it_and_the_turn_goes_on() {
+    let held = "0s held; 0s prompt 0; 0s call 0; 9s pause; 9s end 4 4";
+    // What the database has finished is the part before the pause. agy may take its time, and other tools may be at work.
+    let ended = format!("{held}; 60s tool run_command");
+    check(&format!("{ended}; 62s done 4"), "running active, in progress");
+    check(&format!("{ended}; 3m tool run_command; 5m done 4"), "running active, in progress");
+    check_times(&format!("{ended}; 61s now"), "since 0s, until 11m");
+    check_times(&format!("{ended}; 3m call 0; 4m now"), "since 0s, until 13m");
+    // The hold is released: silence ends it, without a word to anybody, where agy never comes back to it.
+    check(&format!("{ended}; 11m now"), "idle active, quiet");
+    check("0s prompt 0; 0s call 0; 9s pause; 9s end 4 4; 60s tool; 11m now", "idle completed, quiet");
+    // Any end of the next part is the turn's.
+    check(&format!("{ended}; 62s stop"), "idle active, finished");
+    check(&format!("{ended}; 70s end 6 4"), "idle active, finished");
+    check(&format!("{ended}; 70s end 6 1"), "error active, failed");
+    check(&format!("{ended}; 70s free"), "idle completed, unfinished");
+    // A pause that was over before is no reason: the tool is one of the part that the database has finished.
+    check(&format!("{held}; 60s call 0; 65s tool; 65s end 6 4; 70s done 6"), "idle active, finished");
 }
 
 #[test]

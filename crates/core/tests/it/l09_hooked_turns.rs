@@ -31,11 +31,14 @@ pub(crate) struct Tool {
     hook_late: i64,
     /// The turn pauses after it, with a held Stop, for so long.
     pause: Option<i64>,
+    /// What was left in the background ends so long before agy goes on.
+    behind: Option<i64>,
 }
 
 pub(crate) fn tool() -> impl Strategy<Value = Tool> {
-    (100..60_000i64, 100..100_000i64, 1..80i64, proptest::option::weighted(0.15, 1_000..1_000_000i64))
-        .prop_map(|(think, work, hook_late, pause)| Tool { think, work, hook_late, pause })
+    let pause = proptest::option::weighted(0.15, 1_000..1_000_000i64);
+    (100..60_000i64, 100..100_000i64, 1..80i64, pause, proptest::option::of(1..500_000i64))
+        .prop_map(|(think, work, hook_late, pause, behind)| Tool { think, work, hook_late, pause, behind })
 }
 
 impl Tool {
@@ -85,6 +88,9 @@ pub(crate) fn play(tools: &[Tool], end: End) -> Turn {
             tell(now, HookKind::HeldStop);
             view.end = Some(TurnEnd { at: Some(ms(now - 20)), last_step: idx, reason: 4 });
             views.push((now, view.clone()));
+            if let Some(behind) = t.behind {
+                tell(now + (pause - behind).max(1), HookKind::Tool { name: None, step: Some(idx) });
+            }
             now += pause;
             num = 0;
         }
