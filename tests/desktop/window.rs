@@ -1,11 +1,14 @@
 //! The window: opened from the tray, closed to nothing, and what its page may and may not do.
 
+use std::time::Duration;
+
+use agy_sim::{Home, Live, LiveSpec};
 use serde_json::json;
 
 use crate::harness::{
-    desk::{Desk, descendants, pss_mib},
+    desk::{Desk, descendants, family_cpu_time, pss_mib},
     page::Page,
-    until,
+    until, within,
 };
 
 #[test]
@@ -117,5 +120,32 @@ fn w5_the_page_cannot_leave_and_no_foreign_page_can_ask() {
     );
     assert!(refused.as_str().unwrap().contains("not allowed"), "{refused}");
     assert!(page.run("return window.__TAURI__ ?? null").is_null(), "no global API");
+    page.close();
+}
+
+/// Without a graphics card every frame is painted by the processor: a bead that breathed for ever took a whole core.
+#[test]
+fn a_window_with_a_lane_at_work_comes_to_rest() {
+    let mut desk = Desk::start();
+    let home = Home::create(desk.gemini_dir()).unwrap();
+    let mut agy =
+        Live::start(&home, LiveSpec::new("5d0c1f7e-6a4b-4c3d-9e2f-0123456789ab").cwd("/work/api-server"))
+            .unwrap();
+    let page = Page::open(&mut desk);
+    agy.prompt("Go").unwrap();
+    agy.call_begins().unwrap();
+    page.see("api-server");
+    page.see("1 running");
+    let moving = "return document.getAnimations().filter((a) => a.playState === 'running').length";
+    within(Duration::from_secs(60), "the bead to have breathed", || (page.run(moving) == 0).then_some(()));
+
+    // What is left is a clock that ticks once a second.
+    let app = desk.single_instance_pid();
+    let before = family_cpu_time(app);
+    std::thread::sleep(Duration::from_secs(5));
+    let spent = family_cpu_time(app) - before;
+    eprintln!("a window with a lane at work: {} ms of CPU in 5 s", spent.as_millis());
+    assert!(spent < Duration::from_millis(2500), "{spent:?} of CPU in 5 s in a window at rest");
+    assert_eq!(page.run(moving), 0);
     page.close();
 }

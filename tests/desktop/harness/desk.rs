@@ -98,6 +98,13 @@ impl Desk {
         self.bus_names().into_iter().find(|name| name.ends_with(".SingleInstance"))
     }
 
+    /// The process that has it.
+    pub(crate) fn single_instance_pid(&self) -> u32 {
+        let name = self.single_instance().expect("the app is on the bus");
+        let name = zbus::names::BusName::try_from(name).unwrap();
+        DBusProxy::new(&self.bus).unwrap().get_connection_unix_process_id(name).unwrap()
+    }
+
     /// The tray item that a real panel knows; for desks without our own tray host.
     pub(crate) fn item_in_a_panel(&self) -> Option<Tray> {
         let panel =
@@ -287,6 +294,13 @@ pub(crate) fn cpu_time(pid: u32) -> Duration {
     // utime and stime are the 14th and 15th field; the first of `fields` is the 3rd. A tick is 10 ms on Linux.
     let ticks: u64 = fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
+}
+
+/// The same of a process and all below it: the app with its web processes.
+pub(crate) fn family_cpu_time(pid: u32) -> Duration {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    cpu_time(pid) + children.map(family_cpu_time).sum::<Duration>()
 }
 
 /// Proportional memory of a process in MiB.

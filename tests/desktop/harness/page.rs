@@ -102,10 +102,9 @@ impl Page {
     pub(crate) fn settle(&self) {
         self.run_async(
             "const done = arguments[0];\
-             requestAnimationFrame(() => requestAnimationFrame(() =>\
-               Promise.allSettled(document.getAnimations()\
-                 .filter((a) => a.effect.getComputedTiming().iterations !== Infinity)\
-                 .map((a) => a.finished)).then(() => requestAnimationFrame(() => done()))))",
+             requestAnimationFrame(() => requestAnimationFrame(() => {\
+               document.getAnimations().forEach((a) => a.finish());\
+               requestAnimationFrame(() => requestAnimationFrame(() => done())) }))",
         );
     }
 
