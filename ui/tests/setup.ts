@@ -6,6 +6,7 @@ import { useDoor } from "../src/api";
 import { board } from "../src/model/board.svelte";
 import { sessionList } from "../src/model/sessionList.svelte";
 import { toasts } from "../src/model/toast.svelte";
+import { settings } from "../src/model/settings.svelte";
 import { tracks } from "../src/model/tracks.svelte";
 
 // Asking jsdom for computed styles of every row costs most of a test's time.
@@ -56,4 +57,5 @@ afterEach(() => {
   toasts.close();
   sessionList.reset();
   tracks.reset();
+  settings.reset();
 });

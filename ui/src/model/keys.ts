@@ -4,7 +4,7 @@ import type { Screen } from "../api";
 const mac = /Mac|iPhone|iPad/.test(globalThis.navigator?.userAgent ?? "");
 export const modifier = mac ? "⌘" : "Ctrl ";
 
-export type Intent = { do: "go"; screen: Screen } | { do: "search" | "needy" | "why" | "copy" | "folder" | "back" | "palette" };
+export type Intent = { do: "go"; screen: Screen } | { do: "search" | "needy" | "why" | "mute" | "copy" | "folder" | "back" | "palette" };
 
 interface Press {
   key: string;
@@ -39,6 +39,7 @@ export function intent(press: Press, typing: boolean, selected: boolean): Intent
   switch (press.key.length === 1 ? press.key.toLowerCase() : press.key) {
     case "n": return { do: "needy" };
     case "w": return { do: "why" };
+    case "m": return { do: "mute" };
     case "Escape": return { do: "back" };
     default: return null;
   }

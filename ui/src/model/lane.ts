@@ -61,11 +61,11 @@ export function laneAge(lane: BoardLane, now: number): string {
 }
 
 /** The row in one sentence, for who does not see it. */
-export function sentence(lane: BoardLane, now: number): string {
+export function sentence(lane: BoardLane, now: number, muted = false): string {
   const ms = sinceMs(lane.since ?? lane.last_activity_at, now);
   const name = lane.run_id === null ? laneName(lane) : `${laneName(lane)}, a run`;
   const forHowLong = spoken(ms);
-  const state = text.state[lane.state].toLowerCase() + (forHowLong === null ? "" : ` for ${forHowLong}`);
+  const state = text.state[lane.state].toLowerCase() + (forHowLong === null ? "" : ` for ${forHowLong}`) + (muted ? `, ${text.lanes.muted}` : "");
   const says = saysPlain(lane);
   return says === "" ? `${name}, ${state}` : `${name}, ${state}: ${says}`;
 }

@@ -6,6 +6,7 @@ import { Resource } from "./resource.svelte";
 
 class SettingsModel {
   answer = new Resource<SettingsView>();
+  readonly #muted = $derived(new Set(this.answer.value?.values.notifications.muted_lanes ?? []));
   /** Why the last change was not taken, by what was changed. */
   refused = $state.raw<{ field: string; error: ErrorView } | null>(null);
 
@@ -41,6 +42,21 @@ class SettingsModel {
       if (this.answer.value) this.answer.value = { ...this.answer.value };
       return false;
     }
+  }
+
+  /** Whether this lane makes no notifications, as far as is known yet. */
+  isMuted(laneId: string): boolean {
+    return this.#muted.has(laneId);
+  }
+
+  /** Throws what the shell shows. */
+  async mute(laneId: string, mute: boolean): Promise<void> {
+    this.answer.value = await api.muteLane(laneId, mute);
+  }
+
+  reset(): void {
+    this.answer.clear();
+    this.refused = null;
   }
 
   problem(field: string): string | null {

@@ -12,6 +12,8 @@ export const palette = {
   actions: "Actions",
   needy: "Next lane that needs you",
   search: "Search sessions",
+  mute: "Mute lane",
+  unmute: "Unmute lane",
   folder: "Open folder",
   copy: "Copy session id",
 };

@@ -22,6 +22,8 @@ export interface ScreenHandle {
   close?: () => boolean;
   /** Ctrl C. */
   id?: () => string | null;
+  /** M: the lane that the keys mean. */
+  lane?: () => { id: string; name: string } | null;
   /** Ctrl O. */
   folder?: () => void;
 }
