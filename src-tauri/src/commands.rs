@@ -84,7 +84,8 @@ async fn turn_tree(shell: State<'_, Shell>, id: String, step: i64) -> Result<vie
 
 #[tauri::command]
 async fn doctor(shell: State<'_, Shell>) -> Result<DoctorDocument, ErrorView> {
-    ask(&shell, |host| host.doctor()).await
+    let own = shell.own_notes();
+    ask(&shell, move |host| host.doctor_with(&own)).await
 }
 
 #[tauri::command]

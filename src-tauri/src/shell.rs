@@ -70,15 +70,17 @@ impl Shell {
 
     pub(crate) fn annotated(&self, board: &BoardView) -> BoardView {
         let mut board = board.clone();
-        if self.no_tray() {
-            board.notes.push(HostNote { code: "no_tray".to_owned(), message: text::NO_TRAY.to_owned() });
-        }
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = refused.as_deref() {
-            let message = text::no_notifications(why);
-            board.notes.push(HostNote { code: "no_notifications".to_owned(), message });
-        }
+        board.notes.extend(self.own_notes());
         board
+    }
+
+    /// What only this host knows to be wrong.
+    pub(crate) fn own_notes(&self) -> Vec<HostNote> {
+        let note = |code: &str, message| HostNote { code: code.to_owned(), message };
+        let no_tray = self.no_tray().then(|| note("no_tray", text::NO_TRAY.to_owned()));
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = refused.as_deref().map(|why| note("no_notifications", text::no_notifications(why)));
+        no_tray.into_iter().chain(refused).collect()
     }
 
     /// Notes why the system did not show the newest notification, or that it did.

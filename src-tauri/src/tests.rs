@@ -155,6 +155,27 @@ fn t6_the_board_says_that_there_is_no_tray() {
 }
 
 #[test]
+fn what_the_board_notes_doctor_finds_with_what_to_do() {
+    let (app, _dir) = app();
+    let page = window(&app, windows::MAIN);
+    let found = || {
+        let doctor = ask(&page, HERE, "doctor", json!({})).unwrap();
+        let board = ask(&page, HERE, "board", json!({})).unwrap();
+        for note in board["notes"].as_array().unwrap() {
+            let same = |f: &&serde_json::Value| f["code"] == note["code"] && f["message"] == note["message"];
+            let finding = doctor["findings"].as_array().unwrap().iter().find(same);
+            let finding = finding.unwrap_or_else(|| panic!("{note} is in no finding"));
+            assert!(finding["advice"].is_string() && finding["level"] != "ok", "{finding}");
+        }
+        board["notes"].as_array().unwrap().len()
+    };
+    let before = found();
+    app.state::<Shell>().set_no_tray(true);
+    app.state::<Shell>().set_refused(Some("nobody is there".to_owned()));
+    assert_eq!(found(), before + 2);
+}
+
+#[test]
 fn p3_settings_are_seen_and_set_from_the_page() {
     let (app, _dir) = app();
     let page = window(&app, windows::MAIN);

@@ -30,20 +30,23 @@ const LIMITS: [&str; 7] = [
 const FEW: usize = 3;
 
 /// What is asked: how the hooks stand, or why that can't be known, and how many of their events found no room.
-pub(crate) struct Hooked<'a> {
+pub(crate) struct Asked<'a> {
     pub(crate) status: Result<HooksStatus, ErrorView>,
     pub(crate) places: &'a Places,
+    /// What the asking host notes beside the engine.
+    pub(crate) own: &'a [HostNote],
 }
 
 pub(crate) fn document(
     reader: &Store,
     now: &Snapshot,
     config: &Config,
-    hooked: &Hooked<'_>,
+    asked: &Asked<'_>,
 ) -> Result<DoctorDocument, ErrorView> {
     let board = &now.board;
     let everything = reader.totals(&Filter::default()).map_err(|e| store_error(&e))?;
     let mut findings = about_notes(&board.notes);
+    findings.extend(about_notes(asked.own));
     let folder = agenthub_agy::Home::new(config.gemini_dir.clone()).conversations();
     let problems: Vec<Problem> = now.problems.iter().filter(|p| !is_whole(p, &folder)).cloned().collect();
     if !problems.is_empty() {
@@ -67,7 +70,7 @@ pub(crate) fn document(
             finding(Level::Note, "agy_version", "agy's version is not known: no log names it.".to_owned())
         }
     });
-    let (told, accepted, dropped) = hooks::findings(reader, hooked)?;
+    let (told, accepted, dropped) = hooks::findings(reader, asked)?;
     findings.extend(told);
     let (sessions, calls) = (everything.sessions, everything.sum.calls);
     let read = !board.notes.iter().any(|n| ["no_home", "unreadable_folder"].contains(&n.code.as_str()));

@@ -25,8 +25,8 @@ use crate::{
     tracer::{self, Tracer},
     tracks, usage,
     view::{
-        self, BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, LanesDocument,
-        Notification, NotificationsDocument, Problem, SCHEMA, SessionDetail, SessionDocument,
+        self, BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, HostNote,
+        LanesDocument, Notification, NotificationsDocument, Problem, SCHEMA, SessionDetail, SessionDocument,
         SessionsDocument, SessionsPage, SessionsQuery, SettingsView, TracingChange, TracingStatus,
         TracingTests, TracingWish, Tracks, TracksQuery, UsageDocument,
     },
@@ -257,9 +257,17 @@ impl Host {
     /// # Errors
     /// `store` when the store fails.
     pub fn doctor(&self) -> Result<DoctorDocument, ErrorView> {
+        self.doctor_with(&[])
+    }
+
+    /// The same with what only the asking host knows: what it notes on its board, it finds here, too.
+    ///
+    /// # Errors
+    /// `store` when the store fails.
+    pub fn doctor_with(&self, own: &[HostNote]) -> Result<DoctorDocument, ErrorView> {
         let status = self.hooks().map(|hooks| hooks.status());
-        let hooked = doctor::Hooked { status, places: &self.shared.places };
-        self.asked(|reader| doctor::document(reader, &self.snapshot(), &self.shared.config, &hooked))
+        let asked = doctor::Asked { status, places: &self.shared.places, own };
+        self.asked(|reader| doctor::document(reader, &self.snapshot(), &self.shared.config, &asked))
     }
 
     /// What installing, removing or undoing the hooks would change. Writes nothing. Blocks.

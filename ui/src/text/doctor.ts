@@ -1,15 +1,16 @@
 // What Doctor says.
+import { count, plural } from "../model/format";
 
 export const doctor = {
   title: "Doctor",
-  findings: (n: number) => (n === 1 ? "1 finding" : `${n} findings`),
+  findings: (n: number) => plural(n, "finding", "findings"),
   noFindings: "Nothing is wrong",
   findingsTitle: "Findings",
   notesTitle: "Good to know",
   checksTitle: "Checks",
   mend: "Show in Settings",
-  files: (n: string) => `Show the ${n} files`,
-  moreFiles: (n: string) => `and ${n} more; all of them are in the report.`,
+  files: (n: number) => `Show the ${plural(n, "file", "files")}`,
+  moreFiles: (n: number) => `and ${count(n)} more; all of them are in the report.`,
   problemsTitle: "Files that could not be read",
   countsTitle: "Counted",
   limitsTitle: "What AgentHub cannot know",

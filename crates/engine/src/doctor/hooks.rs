@@ -3,7 +3,7 @@
 use agenthub_agy::hook_payload::Dropped;
 use agenthub_store::{HookCount, Store};
 
-use super::{Hooked, finding, words::plural};
+use super::{Asked, finding, words::plural};
 use crate::{
     host::store_error,
     journal,
@@ -11,16 +11,16 @@ use crate::{
 };
 
 /// The findings, and how many events were accepted and dropped.
-pub(super) fn findings(reader: &Store, hooked: &Hooked<'_>) -> Result<(Vec<Finding>, u32, u32), ErrorView> {
+pub(super) fn findings(reader: &Store, asked: &Asked<'_>) -> Result<(Vec<Finding>, u32, u32), ErrorView> {
     let (accepted, dropped) = reader.hook_counts().map_err(|e| store_error(&e))?;
     // One byte for each.
-    let lost = std::fs::symlink_metadata(hooked.places.journal_dropped())
+    let lost = std::fs::symlink_metadata(asked.places.journal_dropped())
         .map_or(0, |m| if m.is_file() { m.len() } else { 0 });
-    let mut found = match &hooked.status {
+    let mut found = match &asked.status {
         Ok(status) => standing(status),
         Err(e) => vec![finding(Level::Warning, "hooks_unknown", e.message.clone())],
     };
-    found.extend(journal::faults(hooked.places).into_iter().map(|f| {
+    found.extend(journal::faults(asked.places).into_iter().map(|f| {
         let level = if f.loses { Level::Warning } else { Level::Note };
         Finding { advice: Some(f.advice), ..finding(level, f.code, f.message) }
     }));

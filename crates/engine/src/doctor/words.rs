@@ -16,6 +16,7 @@ pub(super) fn title(code: &str) -> String {
         "settings_reset" | "settings_bad" => "Settings",
         "time_zone" => "Time zone",
         "other_engine" => "Another AgentHub",
+        "no_notifications" => "Notifications",
         "unreadable_files" => "Unreadable files",
         "undecodable_row" => "Skipped rows",
         "usage_mismatch" => "Odd token numbers",
@@ -69,6 +70,12 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
         "settings_reset" => "Nothing to do: the old file is kept beside the new one.",
         "time_zone" => {
             "Set the time zone in settings.json or in the window, by its IANA name such as `Europe/Berlin`."
+        }
+        "no_tray" => {
+            "Add a tray to the desktop, or leave the window open: everything that the tray tells stands here, too."
+        }
+        "no_notifications" => {
+            "Start a notification service, then send a test under Settings → Notifications."
         }
         "source_failed" => "Check that the disk has room and the data folder can be written.",
         "unreadable_files" => "Every other session is complete. They are tried again when they change.",
