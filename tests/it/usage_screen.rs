@@ -9,8 +9,8 @@
 use agenthub_engine::{
     Host, Options, UsageBy, UsageQuery,
     view::{
-        ExportFormat, Tokens, Totals, UsageDocument, UsageMeasure, UsageRange, UsageRow, UsageScreen,
-        UsageScreenQuery,
+        ExportFormat, ListedState, SessionsQuery, Tokens, Totals, UsageDocument, UsageMeasure, UsageRange,
+        UsageRow, UsageScreen, UsageScreenQuery,
     },
 };
 use agy_sim::{WorldSpec, build};
@@ -77,7 +77,7 @@ fn agrees(s: &UsageScreen, what: &str) -> Sum {
 #[test]
 fn u20_the_usage_screen_agrees_with_itself_and_with_every_other_view_in_every_zone() {
     let rig = Rig::new();
-    build(&rig.home, &WorldSpec::new(60, 900)).unwrap();
+    build(&rig.home, &WorldSpec::new(40, 600).with_traps()).unwrap();
     for zone in ["UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati", "Europe/Berlin"] {
         let config = rig.config();
         std::fs::create_dir_all(&config.config_dir).unwrap();
@@ -95,6 +95,39 @@ fn u20_the_usage_screen_agrees_with_itself_and_with_every_other_view_in_every_zo
                 assert!(sessions.cost_usd.is_some() && sessions.tokens_unpriced > 0, "a world with both");
                 assert_eq!(header, self::header(&sessions), "{what}: the header of Sessions");
                 assert_eq!(screen.totals.sessions, sessions.sessions, "{what}");
+                // The list's foot, whole, and of its parts.
+                let list = |state| {
+                    let query = SessionsQuery { state, limit: 500, ..Default::default() };
+                    host.sessions(&query).unwrap()
+                };
+                let all = list(None);
+                assert!(all.subagents > 1, "a world with sub-agents");
+                assert_eq!(all.rows.len(), usize::try_from(all.totals.sessions).unwrap(), "all on one page");
+                assert_eq!(self::header(&all.totals), header, "{what}: the foot of Sessions");
+                assert_eq!(all.totals.sessions + all.subagents, sessions.sessions, "{what}");
+                let parts =
+                    [ListedState::NeedsYou, ListedState::Running, ListedState::Idle, ListedState::Completed]
+                        .map(|state| list(Some(state)));
+                let calls: u32 = parts.iter().map(|p| p.totals.calls).sum();
+                let tokens: u64 = parts.iter().map(|p| p.totals.tokens.total).sum();
+                let cost: i128 = parts.iter().map(|p| usd(p.totals.cost_usd.as_ref())).sum();
+                assert_eq!((calls, tokens, cost), (header.0, header.2.total, header.3), "{what}: by state");
+                // What is unfolded is what the sums have.
+                let inside: u32 = all
+                    .rows
+                    .iter()
+                    .filter(|r| r.children > 0)
+                    .map(|r| {
+                        let parent_id = Some(r.session.id.clone());
+                        let page = host.sessions(&SessionsQuery { parent_id, ..Default::default() }).unwrap();
+                        assert_eq!(page.rows.len(), usize::try_from(r.children).unwrap());
+                        assert!(
+                            page.rows.iter().all(|c| c.session.parent_id.as_ref() == Some(&r.session.id))
+                        );
+                        u32::try_from(page.rows.len()).unwrap() + page.subagents
+                    })
+                    .sum();
+                assert_eq!(inside, all.subagents, "{what}: what is unfolded is what is summed");
             }
             // What the command line says of the same days.
             for by in [UsageBy::Day, UsageBy::Model, UsageBy::Project, UsageBy::Session] {

@@ -9,7 +9,7 @@ afterEach(() => {
 it("names each command and its arguments as Rust does", async () => {
   const calls: [string, unknown][] = [];
   api.useDoor({ call: (c, a) => (calls.push([c, a]), Promise.resolve(null)), on: () => Promise.resolve(() => {}) });
-  const query = { search: null, lane_id: null, model: null, since: null, period: null, state: null, sort: "active" as const, ascending: false, offset: 0, limit: 100 };
+  const query = { search: null, lane_id: null, parent_id: null, model: null, since: null, period: null, state: null, sort: "active" as const, ascending: false, offset: 0, limit: 100 };
   await api.board();
   await api.pageListens();
   await api.tracks({ since: "t", until: null, lanes: [] });

@@ -178,7 +178,7 @@ describe("A page that was sent somewhere before it listened", () => {
 describe("Sessions", () => {
   it("lists rows under days, with totals and problems", async () => {
     await open("full", "#/sessions");
-    const grid = await screen.findByRole("grid");
+    const grid = await screen.findByRole("treegrid");
     expect(grid).toHaveAttribute("aria-rowcount", "215");
     expect(await within(grid).findByText("Today")).toBeVisible();
     expect(within(grid).getByText("Reconcile Stripe payouts with the ledger and explain every difference over 1 €")).toBeVisible();
@@ -189,8 +189,14 @@ describe("Sessions", () => {
     expect(screen.getByText("name is no UUID")).toBeVisible();
     await press("Escape");
     await waitFor(() => expect(screen.queryByText("old-notes.db")).toBeNull());
-    expect(within(grid).getAllByText("$1.83")[0]).toHaveAttribute("title", expect.stringMatching(/^\$1\.8346/));
-    expect(within(grid).getAllByText("no price")[0]).toHaveAttribute("title", "No price for gpt-oss-120b-medium");
+    // What a cell has more to say is made when the pointer comes over it.
+    const cost = within(grid).getAllByText("$1.83")[0]!;
+    expect(cost).not.toHaveAttribute("title");
+    await fireEvent.pointerOver(cost);
+    expect(cost).toHaveAttribute("title", expect.stringMatching(/^\$1\.8346/));
+    const none = within(grid).getAllByText("no price")[0]!;
+    await fireEvent.pointerOver(none);
+    expect(none).toHaveAttribute("title", "No price for gpt-oss-120b-medium");
   });
 
   it("searches with Ctrl F and says when nothing matches", async () => {
@@ -226,9 +232,28 @@ describe("Sessions", () => {
     await waitFor(() => expect(asked(door).at(-1)).toMatchObject({ lane_id: null }));
   });
 
+  it("opens no session by the click that chose a filter above it", async () => {
+    const door = await open("full", "#/sessions");
+    const pick = await screen.findByLabelText("Lane");
+    pick.focus();
+    await fireEvent.keyDown(pick, { key: "ArrowDown" });
+    const option = await screen.findByRole("option", { name: /dotfiles/ });
+    await fireEvent.pointerDown(option, { pointerType: "mouse" });
+    await fireEvent.pointerUp(option, { pointerType: "mouse" });
+    await waitFor(() => expect(asked(door).at(-1)).toMatchObject({ lane_id: "p-dotfiles" }));
+    await waitFor(() => expect(document.querySelector('[data-row="0"]')).not.toBeNull());
+    // The list is gone, and the browser's click falls on the row that lay beneath.
+    const row = () => document.querySelector<HTMLElement>('[data-row="0"]')!;
+    await fireEvent.click(row());
+    expect(location.hash).toBe("#/sessions");
+    await fireEvent.pointerDown(row());
+    await fireEvent.click(row());
+    await waitFor(() => expect(location.hash).toMatch(/^#\/session\//));
+  });
+
   it("is one tab stop, with arrows, Enter and a way back to the same row", async () => {
     await open("full", "#/sessions");
-    const grid = await screen.findByRole("grid");
+    const grid = await screen.findByRole("treegrid");
     await within(grid).findByText("Today");
     const row = (n: number) => document.querySelector<HTMLElement>(`[data-row="${n}"]`)!;
     expect(grid.querySelectorAll('[data-row][tabindex="0"]')).toHaveLength(1);
@@ -250,7 +275,7 @@ describe("Sessions", () => {
       await fireEvent.keyDown(button, { key: "ArrowDown" });
       await fireEvent.pointerUp(await screen.findByRole("option", { name }), { pointerType: "mouse" });
     };
-    await screen.findByRole("grid");
+    await screen.findByRole("treegrid");
     await pick("State", "Needs you");
     await waitFor(() => expect(asked(door).at(-1)).toMatchObject({ state: "needs_you", period: null }));
     await pick("When", "Last 7 days");
@@ -261,7 +286,7 @@ describe("Sessions", () => {
 
   it("deletes, and takes it back", async () => {
     const door = await open("full", "#/sessions");
-    const grid = await screen.findByRole("grid");
+    const grid = await screen.findByRole("treegrid");
     await within(grid).findByText("Today");
     document.querySelector<HTMLElement>('[data-row="0"]')!.focus();
     await press("Delete");

@@ -34,7 +34,13 @@ pub(crate) fn page(
     };
     let (from, until) = q.period.map_or((None, None), |p| period(p, at, zone));
     let (ids, not_ids) = in_state(now, q.state);
+    let parent = match &q.parent_id {
+        Some(id) => Some(SessionId::parse(id).ok_or_else(|| bad(format!("`{id}` is no session's id")))?),
+        None => None,
+    };
     let filter = Filter {
+        roots_only: parent.is_none(),
+        parent,
         search: q.search.clone(),
         lane: q.lane_id.clone(),
         model: q.model.clone(),
@@ -42,8 +48,6 @@ pub(crate) fn page(
         until,
         ids,
         not_ids,
-        roots_only: true,
-        ..Filter::default()
     };
     let sort = match q.sort {
         view::SessionsSort::Active => Sort::Active,
@@ -55,9 +59,17 @@ pub(crate) fn page(
     let limit = if q.limit == 0 { USUAL_PAGE } else { q.limit.min(LARGEST_PAGE) };
     let fail = |e: store::StoreError| store_error(&e);
     let rows = reader.sessions(&filter, sort, q.ascending, q.offset, limit).map_err(fail)?;
-    let t = reader.totals(&filter).map_err(fail)?;
-    let unfiltered = Filter { roots_only: true, ..Filter::default() };
-    let everything = if filter == unfiltered { t } else { reader.totals(&unfiltered).map_err(fail)? };
+    let roots = Filter { roots_only: true, ..Filter::default() };
+    let sessions_total = reader.count(&roots).map_err(fail)?;
+    let (listed, subagents, sum) = if filter == roots {
+        // All that there is: read from sums that are kept.
+        let all = reader.totals(&Filter::default()).map_err(fail)?;
+        (sessions_total, all.sessions.saturating_sub(sessions_total), all.sum)
+    } else {
+        let rows = reader.totals(&filter).map_err(fail)?;
+        let below = reader.totals_below(&filter).map_err(fail)?;
+        (rows.sessions, below.sessions, rows.sum.plus(below.sum))
+    };
     let (models, lanes) = reader.choices().map_err(fail)?;
     let mut model_labels: BTreeMap<String, String> = BTreeMap::new();
     for m in reader.models().map_err(fail)? {
@@ -69,8 +81,9 @@ pub(crate) fn page(
     }
     Ok(view::SessionsPage {
         rows: rows.iter().map(|r| row(reader, now, r, zone, book)).collect::<Result<_, _>>()?,
-        totals: totals(t.sessions, &t.sum),
-        sessions_total: everything.sessions,
+        totals: totals(listed, &sum),
+        subagents,
+        sessions_total,
         models,
         model_labels,
         lanes: lanes

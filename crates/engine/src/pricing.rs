@@ -131,7 +131,12 @@ pub fn shown(cost_usd: Option<&str>, tokens_unpriced: u64) -> String {
         return format!("{about}$0");
     }
     if rounded.is_zero() {
-        return format!("{about}< $0.0001");
+        // "At least less than" would say nothing: then what is known, exactly.
+        return if tokens_unpriced > 0 {
+            format!("≥ ${}", exact.normalize())
+        } else {
+            "< $0.0001".to_owned()
+        };
     }
     let text = format!("{rounded:.*}", usize::try_from(places).unwrap_or(2));
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, "00"));

@@ -341,8 +341,11 @@ pub struct SessionRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct SessionsPage {
     pub rows: Vec<SessionRow>,
-    /// Of all that match, not of this page.
+    /// Of all that match, not of this page. `sessions` counts the rows; the sums are those of the rows and of all sub-agents
+    /// inside them, so that without a filter they are the same as everywhere.
     pub totals: Totals,
+    /// So many sub-agents are in the sums besides the rows.
+    pub subagents: u32,
     pub sessions_total: u32,
     /// Ids of models and lanes that a filter can choose, over all sessions.
     pub models: Vec<String>,

@@ -175,6 +175,36 @@ impl Store {
         })
     }
 
+    /// The sums over all sub-agents, at any depth, inside the sessions that match; none of these themselves. It goes up from
+    /// the sub-agents, which are few, and not down from the sessions.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn totals_below(&self, f: &Filter) -> Result<ListedTotals, StoreError> {
+        let (clause, values) = filtered(f);
+        // A set, so that sessions that name each other as parents end it, too. What stands above a deleted session is not
+        // above its sub-agents any more: they are listed for themselves.
+        let sql = format!(
+            "WITH RECURSIVE up (sid, above) AS (
+                 SELECT sid, parent FROM session WHERE parent IS NOT NULL AND hidden = 0
+                 UNION
+                 SELECT up.sid, p.parent FROM up JOIN session AS p ON p.id = up.above
+                 WHERE p.parent IS NOT NULL AND p.hidden = 0)
+             SELECT count(*), coalesce(sum(calls), 0), coalesce(sum(unknown), 0), coalesce(sum(input), 0),
+                 coalesce(sum(output), 0), coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0),
+                 coalesce(sum(thinking), 0), coalesce(sum(priced), 0), coalesce(sum(unpriced), 0),
+                 coalesce(sum(usd_large), 0), coalesce(sum(usd_small), 0)
+             FROM session WHERE sid IN (
+                 SELECT up.sid FROM up CROSS JOIN session AS s ON s.id = up.above WHERE {clause} AND s.sid <> up.sid)
+               AND sid NOT IN (SELECT s.sid FROM session AS s WHERE s.parent IS NOT NULL AND {clause})"
+        );
+        self.read(|conn| {
+            conn.prepare_cached(&sql)?.query_row(refs(&values).as_slice(), |r| {
+                Ok(ListedTotals { sessions: r.get(0)?, sum: Sum::from_columns(r, 1)? })
+            })
+        })
+    }
+
     /// How many sessions a filter matches.
     ///
     /// # Errors

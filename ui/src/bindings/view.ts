@@ -224,7 +224,11 @@ export type SessionsQuery = {
 /**
  * Matched against name, folder and id, without case.
  */
-search: string | null, lane_id: string | null, model: string | null, 
+search: string | null, lane_id: string | null, 
+/**
+ * Only the sub-agents that this session started; without it sub-agents are left out, for they are shown inside theirs.
+ */
+parent_id: string | null, model: string | null, 
 /**
  * RFC 3339: only sessions active at or after this.
  */
@@ -242,9 +246,14 @@ export type ListedState = "needs_you" | "running" | "idle" | "completed";
 
 export type SessionsPage = { rows: Array<SessionRow>, 
 /**
- * Of all that match, not of this page.
+ * Of all that match, not of this page. `sessions` counts the rows; the sums are those of the rows and of all sub-agents
+ * inside them, so that without a filter they are the same as everywhere.
  */
-totals: Totals, sessions_total: number, 
+totals: Totals, 
+/**
+ * So many sub-agents are in the sums besides the rows.
+ */
+subagents: number, sessions_total: number, 
 /**
  * Ids of models and lanes that a filter can choose, over all sessions.
  */

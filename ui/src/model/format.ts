@@ -161,9 +161,13 @@ const CONTROLS = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/g;
 // Overrides and isolates could make a command read as another one.
 const BIDI = /[\u202a-\u202e\u2066-\u2069]/g;
 
+/** Letters, digits and signs that need no second look; most names are made of nothing else. */
+const PLAIN = /^[!-~\u00a1-\u1fff]+(?: [!-~\u00a1-\u1fff]+)*$/;
+
 /** Text from outside, for one line: no control characters, no direction overrides, at most `max` characters. */
 export function line(text: string | null | undefined, max = 400): string {
   if (!text) return "";
+  if (text.length <= max && PLAIN.test(text)) return text;
   const head = text.length > 4 * max ? text.slice(0, 4 * max) : text;
   return cut(head.replace(BREAKS, " ").replace(CONTROLS, "\ufffd").replace(BIDI, "\ufffd").trim(), max);
 }

@@ -1,5 +1,6 @@
 // How list prices are written. Costs come as exact decimals; they are rounded here for show and nowhere else.
-import { UNKNOWN } from "./format";
+import * as text from "../text";
+import { line, UNKNOWN } from "./format";
 
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const four = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: 4, maximumFractionDigits: 4 });
@@ -32,6 +33,27 @@ export function moneyFine(cost: string | null | undefined): string {
 /** As it is, for tooltips and copying: `$0.0470754`. */
 export function moneyExact(cost: string | null | undefined): string {
   return parsed(cost) === null ? UNKNOWN : `$${cost}`;
+}
+
+/** So many models are named. */
+const NAMED = 8;
+
+/** Why a cost is not whole; empty when it is. */
+export function unpricedWords(models: readonly string[]): string {
+  if (models.length === 0) return "";
+  const names = models.slice(0, NAMED).map((m) => line(m, 60)).join(", ");
+  return text.money.without(names + (models.length > NAMED ? "…" : ""));
+}
+
+/** A cost in a list, and whether something of it has no price: "no price" where nothing has one, "–" where nothing was used. */
+export function costWord(cost: string | null, unpriced: readonly string[]): { word: string; doubt: boolean } {
+  const doubt = unpriced.length > 0;
+  return { word: cost === null && doubt ? text.money.none : money(cost), doubt };
+}
+
+/** The exact cost, and what is missing in it. */
+export function costTip(cost: string | null, unpriced: readonly string[]): string {
+  return [cost === null ? "" : moneyExact(cost), unpricedWords(unpriced)].filter(Boolean).join("\n");
 }
 
 /** For a chart's axis, with the digits that its steps need: `$0.50`, `$2`, `$12 k`. */

@@ -1,8 +1,23 @@
-// The Sessions screen's list: what is asked for, and the pages that have come. Rust filters, sorts and sums.
+// The Sessions screen's list: what is asked for, the pages that have come, and what is unfolded in them. Rust filters, sorts
+// and sums.
 import * as api from "../api";
 import type { ErrorView, ListedState, Period, SessionRow, SessionsPage, SessionsQuery, SessionsSort } from "../bindings/view";
+import { Unfolded } from "./unfolded";
 
 export const PAGE = 100;
+/** So many sub-agents of one session are unfolded at most. */
+export const MOST_CHILDREN = 500;
+
+/** A row as it stands in the list. */
+export interface Listed {
+  row: SessionRow;
+  /** 1 for a session, 2 for its sub-agents, 3 for theirs. */
+  level: number;
+  /** Whether its sub-agents stand below it; `null`: it has none. */
+  open: boolean | null;
+  /** Of sub-agents: the last of its session's. */
+  last: boolean;
+}
 
 export class SessionList {
   search = $state("");
@@ -13,7 +28,7 @@ export class SessionList {
   sort = $state<SessionsSort>("active");
   ascending = $state(false);
 
-  /** How many rows match. */
+  /** How many rows there are, with those that are unfolded. */
   count = $state(0);
   /** Totals, filters and problems: those of the newest page. */
   page = $state.raw<SessionsPage | null>(null);
@@ -23,9 +38,12 @@ export class SessionList {
   /** Counts arrivals, so that rows are drawn anew. */
   arrived = $state(0);
 
+  #sessions = 0;
   #pages = new Map<number, SessionRow[]>();
   #stale = new Set<number>();
   #waiting = new Set<number>();
+  #unfolded = new Unfolded();
+  #currentId: string | null = null;
   #question = 0;
   #range: [number, number] = [0, 0];
 
@@ -37,18 +55,58 @@ export class SessionList {
     return this.search.trim() !== "" || this.narrowed;
   }
 
-  row(index: number): SessionRow | undefined {
+  at(index: number): Listed | undefined {
     void this.arrived;
-    return this.#pages.get(Math.floor(index / PAGE))?.[index % PAGE];
+    const { session, child } = this.#unfolded.place(index);
+    if (child) return { row: child.row, level: child.level, open: this.#openness(child.row), last: child.last };
+    const row = this.#session(session);
+    return row && { row, level: 1, open: this.#openness(row), last: false };
+  }
+
+  row(index: number): SessionRow | undefined {
+    return this.at(index)?.row;
   }
 
   /** Whether a day's heading stands above this row. */
   startsDay(index: number): boolean {
     if (this.sort !== "active") return false;
-    const row = this.row(index);
+    void this.arrived;
+    const { session, child } = this.#unfolded.place(index);
+    const row = child ? undefined : this.#session(session);
     if (!row) return false;
-    const before = this.row(index - 1);
-    return index === 0 || (before !== undefined && before.day !== row.day);
+    const before = this.#session(session - 1);
+    return session === 0 || (before !== undefined && before.day !== row.day);
+  }
+
+  /** The row that a row stands below: of a sub-agent, what started it. */
+  parentOf(index: number): number | null {
+    const level = this.at(index)?.level ?? 1;
+    if (level === 1) return null;
+    let above = index - 1;
+    while (above > 0 && (this.at(above)?.level ?? 1) >= level) above--;
+    return above;
+  }
+
+  /** Shows the sub-agents of a row below it. */
+  async unfold(index: number): Promise<void> {
+    const row = this.row(index);
+    if (!row || row.children === 0 || this.#unfolded.has(row.id)) return;
+    this.#unfolded.open(row.id);
+    this.#refold();
+    await this.#loadChildren(row.id);
+  }
+
+  fold(index: number): void {
+    const row = this.row(index);
+    if (!row) return;
+    this.#unfolded.close(row.id);
+    this.#refold();
+  }
+
+  /** The keyboard stands here from now on. */
+  stand(index: number): void {
+    this.current = index;
+    this.#currentId = this.row(index)?.id ?? null;
   }
 
   /** A new question: other rows, from the top. */
@@ -58,6 +116,7 @@ export class SessionList {
     this.#pages.clear();
     this.#stale.clear();
     this.current = 0;
+    this.#currentId = null;
     this.#range = [0, 0];
     await this.#load(0);
   }
@@ -67,14 +126,16 @@ export class SessionList {
     for (const page of this.#pages.keys()) this.#stale.add(page);
     this.#waiting.clear();
     this.#question++;
-    await this.need(...this.#range);
+    await Promise.all([this.need(...this.#range), ...this.#unfolded.ids().map((id) => this.#loadChildren(id))]);
   }
 
   /** Rows `from` to `to` are in sight. */
   async need(from: number, to: number): Promise<void> {
     this.#range = [from, to];
+    const first = this.#unfolded.place(from).session;
+    const last = this.#unfolded.place(Math.max(from, to)).session;
     const loads: Promise<void>[] = [];
-    for (let page = Math.floor(from / PAGE); page <= Math.floor(Math.max(from, to) / PAGE); page++) {
+    for (let page = Math.floor(first / PAGE); page <= Math.floor(last / PAGE); page++) {
       const missing = !this.#pages.has(page) || this.#stale.has(page);
       if (missing && !this.#waiting.has(page)) loads.push(this.#load(page));
     }
@@ -104,48 +165,92 @@ export class SessionList {
   reset(): void {
     Object.assign(this, { search: "", laneId: null, model: null, period: null, state: null, sort: "active", ascending: false, count: 0, page: null, error: null, current: 0 });
     this.#question++;
+    this.#sessions = 0;
+    this.#currentId = null;
+    this.#unfolded = new Unfolded();
     this.#pages.clear();
     this.#stale.clear();
     this.#waiting.clear();
     this.#range = [0, 0];
   }
 
-  #query(page: number): SessionsQuery {
+  #session(index: number): SessionRow | undefined {
+    return this.#pages.get(Math.floor(index / PAGE))?.[index % PAGE];
+  }
+
+  #openness(row: SessionRow): boolean | null {
+    return row.children === 0 ? null : this.#unfolded.has(row.id);
+  }
+
+  #query(over: Partial<SessionsQuery>): SessionsQuery {
+    return { search: null, lane_id: null, parent_id: null, model: null, since: null, period: null, state: null, sort: "active", ascending: false, offset: 0, limit: PAGE, ...over };
+  }
+
+  #listed(page: number): SessionsQuery {
     const search = this.search.trim();
-    return {
+    return this.#query({
       search: search === "" ? null : search,
       lane_id: this.laneId,
       model: this.model,
-      since: null,
       period: this.period,
       state: this.state,
       sort: this.sort,
       ascending: this.ascending,
       offset: page * PAGE,
-      limit: PAGE,
-    };
+    });
   }
 
   async #load(page: number): Promise<void> {
     const question = this.#question;
     this.#waiting.add(page);
     try {
-      const answer = await api.sessions(this.#query(page));
+      const answer = await api.sessions(this.#listed(page));
       if (question !== this.#question) return;
       this.#pages.set(page, answer.rows);
       this.#stale.delete(page);
       this.page = answer;
       // A short page is the last one, whatever the totals count.
       const end = page * PAGE + answer.rows.length;
-      this.count = answer.rows.length < PAGE ? (answer.rows.length > 0 || page === 0 ? end : Math.min(this.count, end)) : Math.max(end, answer.totals.sessions);
-      if (this.current >= this.count) this.current = Math.max(0, this.count - 1);
+      this.#sessions = answer.rows.length < PAGE ? (answer.rows.length > 0 || page === 0 ? end : Math.min(this.#sessions, end)) : Math.max(end, answer.totals.sessions);
       this.error = null;
-      this.arrived++;
+      this.#refold();
     } catch (thrown) {
       if (question === this.#question) this.error = api.errorView(thrown);
     } finally {
       if (question === this.#question) this.#waiting.delete(page);
     }
+  }
+
+  async #loadChildren(id: string): Promise<void> {
+    try {
+      const answer = await api.sessions(this.#query({ parent_id: id, sort: "started", ascending: true, limit: MOST_CHILDREN }));
+      this.#unfolded.fill(id, answer.rows);
+    } catch (thrown) {
+      this.#unfolded.close(id);
+      this.error = api.errorView(thrown);
+    }
+    this.#refold();
+  }
+
+  /** Counts and places the rows anew; the keyboard stays on its session wherever that stands now. */
+  #refold(): void {
+    this.#unfolded.lay(this.#pages, PAGE);
+    this.count = this.#sessions + this.#unfolded.extra;
+    this.arrived++;
+    if (this.#currentId !== null && this.row(this.current)?.id !== this.#currentId) {
+      const found = this.#find(this.#currentId);
+      if (found !== null) this.current = found;
+      else this.#currentId = null;
+    }
+    if (this.current >= this.count) this.current = Math.max(0, this.count - 1);
+  }
+
+  #find(id: string): number | null {
+    for (const [page, rows] of this.#pages) {
+      const at = rows.findIndex((row) => row.id === id);
+      if (at >= 0) return this.#unfolded.indexOf(page * PAGE + at);
+    }
+    return this.#unfolded.indexOfChild(id);
   }
 }
 

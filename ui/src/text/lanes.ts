@@ -1,18 +1,19 @@
 // What Lanes and the first start say.
+import { count, plural } from "../model/format";
 
 export const lanes = {
   title: "Lanes",
   list: "Lanes",
-  count: (n: number) => (n === 1 ? "1 lane" : `${n} lanes`),
+  count: (n: number) => plural(n, "lane", "lanes"),
   for: "for",
   today: "today",
   now: "now",
   span: "Span",
   spans: ["15 min", "1 h", "8 h"] as const,
-  usedToday: (n: string) => `${n} tokens today`,
-  unpricedToday: (n: string) => `${n} tokens of today have no price`,
+  usedToday: (n: number) => `${plural(n, "token", "tokens")} today`,
+  unpricedToday: (n: number) => `${plural(n, "token of today has", "tokens of today have")} no price`,
   quiet: "Nothing needs you",
-  folded: (n: number) => (n === 1 ? "1 more lane had nothing to do" : `${n} more lanes had nothing to do`),
+  folded: (n: number) => `${plural(n, "more lane", "more lanes")} had nothing to do`,
   show: "Show",
   noTracks: "The tracks can’t be shown",
   since: (clock: string) => `since ${clock}`,
@@ -21,9 +22,9 @@ export const lanes = {
   asks: "Waits for your answer",
   failed: "The turn failed",
   yourTurn: "Your turn",
-  subagents: (n: number) => (n === 1 ? "1 sub-agent" : `${n} sub-agents`),
-  sessions: (n: number) => (n === 1 ? "1 session" : `${n} sessions`),
-  andSubagents: (n: number) => (n === 1 ? "and 1 sub-agent" : `and ${n} sub-agents`),
+  subagents: (n: number) => plural(n, "sub-agent", "sub-agents"),
+  sessions: (n: number) => plural(n, "session", "sessions"),
+  andSubagents: (n: number) => `and ${plural(n, "sub-agent", "sub-agents")}`,
   noSession: "No session is active",
   run: (id: string) => `run ${id}`,
   runHint: "Started by agenthub run; its state is the run’s own",
@@ -43,7 +44,7 @@ export const lanes = {
   watchesOnly: "Answer it in the terminal where agy runs. AgentHub only watches.",
   errorStays: "It stays until the next turn starts here, or until you dismiss it.",
   subagent: "sub-agent:",
-  scan: (done: string, total: string) => `Reading ${done} of ${total} conversations`,
+  scan: (done: number, total: number) => `Reading ${count(done)} of ${plural(total, "conversation", "conversations")}`,
 };
 
 export const empty = {
@@ -52,12 +53,12 @@ export const empty = {
   agy: "agy",
   startRest: "in a project folder. Its lane appears here within a second.",
   copyAgy: "Copy “agy”",
-  earlier: (n: string) => `${n} earlier sessions are under Sessions.`,
+  earlier: (n: number) => `${plural(n, "earlier session is", "earlier sessions are")} under Sessions.`,
   showSessions: "Show sessions",
   noSession: "No session yet",
   nothingMatches: (what: string) => `Nothing matches “${what}”`,
   nothingFiltered: "Nothing matches these filters",
-  searched: (n: string) => `${n} sessions were searched: names, folders and ids.`,
+  searched: (n: number) => `${plural(n, "session was", "sessions were")} searched: names, folders and ids.`,
   clear: "Clear search and filters",
 };
 
@@ -67,8 +68,8 @@ export const firstStart = {
   found: (version: string | null) => (version ? `agy ${version} found` : "agy’s folder found"),
   notFound: "agy’s folder is not there yet",
   notFoundHint: "AgentHub looks again by itself. If agy keeps its files elsewhere, set AGENTHUB_GEMINI_DIR and start AgentHub again.",
-  reading: (total: string) => `Reading ${total} conversations`,
-  readSoFar: (done: string) => `${done} read. You can go on meanwhile.`,
+  reading: (total: number) => `Reading ${plural(total, "conversation", "conversations")}`,
+  readSoFar: (done: number) => `${count(done)} read. You can go on meanwhile.`,
   noneYet: "No conversation yet",
   noneYetHint: "What agy has written so far would be listed here.",
   start: "Start agy in a project folder",

@@ -1,4 +1,5 @@
 // What the history of notifications and their settings say.
+import { count, plural } from "../model/format";
 import type { NoticeFate, NoticeKind } from "../bindings/view";
 
 export const notifications = {
@@ -12,12 +13,12 @@ export const notifications = {
   testHeld: "The test was held back",
   kind: { ready: "Ready", ended: "Ended", failed: "Failed", waiting: "Waiting", several: "Several", test: "Test" } satisfies Record<NoticeKind, string>,
   fate: { pending: "On its way", shown: "Shown", held: "Held back", refused: "The system refused" } satisfies Record<NoticeFate, string>,
-  of: (shown: string, kept: string) => [shown, ` of the last ${kept}`] as const,
+  of: (shown: number, kept: number) => [count(shown), ` of the last ${count(kept)}`] as const,
   vow: "A turn makes one notification. Sub-agents make none.",
   settings: "Notification settings",
   quietNow: "It is your quiet hours: nothing is shown until they end.",
   off: "Do not disturb is on: nothing is shown or sounded. The tray goes on telling.",
-  muted: (n: number) => (n === 1 ? "1 lane is muted" : `${n} lanes are muted`),
+  muted: (n: number) => plural(n, "lane is muted", "lanes are muted"),
   empty: "Nothing was told yet",
   emptyHint: "When a turn ends, waits for you or fails, it is told here and on your desktop, also what was held back, with why.",
   emptyFilter: "Nothing of that kind",
@@ -77,6 +78,6 @@ export const general = {
   fileHint: "Edit it by hand if you like: it is taken up while AgentHub runs, and keys that AgentHub does not know stay.",
   fileProblem: "settings.json cannot be used, so all settings are at their defaults.",
   valueProblem: "cannot be so; its default is in force.",
-  valuesProblem: (n: number) => (n === 1 ? "1 value in settings.json cannot be" : `${n} values in settings.json cannot be`),
+  valuesProblem: (n: number) => plural(n, "value in settings.json cannot be", "values in settings.json cannot be"),
   loading: "Reading the settings…",
 };

@@ -1,4 +1,5 @@
 // What Model Pricing says.
+import { count, plural } from "../model/format";
 import type { PriceMatch, Vendor } from "../bindings/view";
 
 export const pricing = {
@@ -15,8 +16,8 @@ export const pricing = {
   synced: "Prices are as of today",
   syncedSame: "Nothing changed",
   changes: (added: number, changed: number, kept: number) =>
-    [added > 0 ? `${added} new` : "", changed > 0 ? `${changed} changed` : "", kept > 0 ? `${kept} kept that the new table leaves out` : ""].filter(Boolean).join(" · "),
-  stale: (days: string) => `These prices are ${days} days old: new models and new prices are probably missing. Sync prices, or update AgentHub.`,
+    [added > 0 ? `${count(added)} new` : "", changed > 0 ? `${count(changed)} changed` : "", kept > 0 ? `${count(kept)} kept that the new table leaves out` : ""].filter(Boolean).join(" · "),
+  stale: (days: number) => `These prices are ${plural(days, "day", "days")} old: new models and new prices are probably missing. Sync prices, or update AgentHub.`,
   problem: "The fetched prices are not in use.",
   head: { model: "Model", input: "Input", cache: "Cache", output: "Output", long: "Long prompts", since: "Since", row: "Price row" },
   by: { exact: "", alias: "alias", effort: "effort", own: "yours", own_alias: "your alias" } satisfies Record<PriceMatch, string>,
@@ -32,7 +33,7 @@ export const pricing = {
   cacheWrite: (rate: string) => `Cache write ${rate}`,
   earlier: (rate: string, until: string) => `Until ${until}: ${rate}`,
   noPrice: "no price",
-  calls: (n: number, text: string) => (n === 1 ? "1 call" : `${text} calls`),
+  calls: (n: number) => plural(n, "call", "calls"),
   set: "Set a price or an alias…",
   edit: "Edit…",
   editOf: (model: string) => `Edit… ${model}`,

@@ -1,4 +1,5 @@
 // What Session says.
+import { count, plural, tokensFine } from "../model/format";
 import type { StepState, TimelineKind } from "../bindings/view";
 
 export const session = {
@@ -34,10 +35,10 @@ export const session = {
   models: "Tokens and list price",
   noTokens: "No call told its usage.",
   modelLine: (input: string, cached: string, output: string) => `${input} in · ${cached} cached · ${output} out`,
-  calls: (n: string, one: boolean) => (one ? "1 call" : `${n} calls`),
+  calls: (n: number) => plural(n, "call", "calls"),
   together: "Together",
-  togetherLine: (total: string, thinking: string) => `${total} tokens, of it ${thinking} thinking`,
-  withoutUsage: (n: number) => (n === 1 ? "1 call carries no usage." : `${n} calls carry no usage.`),
+  togetherLine: (total: number, thinking: number) => `${plural(total, "token", "tokens")}, of it ${tokensFine(thinking)} thinking`,
+  withoutUsage: (n: number) => `${plural(n, "call carries", "calls carry")} no usage.`,
   exact: (input: string, cacheRead: string, cacheWrite: string, output: string, thinking: string) =>
     `input ${input} · cache read ${cacheRead} · cache write ${cacheWrite} · output ${output}, of it thinking ${thinking}`,
   family: "Sub-agents and forks",
@@ -81,12 +82,10 @@ export const step: Record<StepState, string> = {
 /** What a warning on a session means. */
 export const warning: Record<string, (n: number) => string> = {
   undecodable_row: (n) =>
-    `${n === 1 ? "1 row" : `${n} rows`} could not be decoded and ${n === 1 ? "was" : "were"} skipped; the rest is counted.`,
+    `${plural(n, "row", "rows")} could not be decoded and ${n === 1 ? "was" : "were"} skipped; the rest is counted.`,
   usage_mismatch: (n) =>
-    `${n === 1 ? "1 call tells" : `${n} calls tell`} an output that is not thinking plus response. The larger number is shown.`,
+    `${plural(n, "call tells", "calls tell")} an output that is not thinking plus response. The larger number is shown.`,
   schema_drift: () => "agy’s format moved. Tokens may be too low.",
 };
 
-export const warningShort = (n: number) => (n === 1 ? "1 skipped" : `${n} skipped`);
-
-export const warningOther = (code: string, n: number) => `${code.replaceAll("_", " ")} (${n})`;
+export const warningOther = (code: string, n: number) => `${code.replaceAll("_", " ")} (${count(n)})`;

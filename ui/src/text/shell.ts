@@ -1,4 +1,5 @@
 // What the shell says: rail, palette, failures, toasts.
+import { count, plural } from "../model/format";
 
 export const rail = {
   label: "Screens",
@@ -13,7 +14,9 @@ export const rail = {
   waitingForAgy: "Waiting for agy",
   starting: "Starting…",
   failed: "Not connected",
-  needYou: (n: number) => (n === 1 ? "1 lane needs you" : `${n} lanes need you`),
+  readOf: (done: number, total: number) => `${count(done)} of ${count(total)}`,
+  short: (n: number) => (n > 99 ? "99+" : count(n)),
+  needYou: (n: number) => plural(n, "lane needs you", "lanes need you"),
   findings: "There are findings",
 };
 

@@ -1,4 +1,5 @@
 // What Usage says.
+import { count, plural, tokens } from "../model/format";
 import type { UsageRange } from "../bindings/view";
 
 export const usage = {
@@ -20,20 +21,19 @@ export const usage = {
   openFolder: "Open folder",
   listPrice: "list price, not a bill",
   noCost: "No price is known for what was used",
-  tokensOf: (percent: number | null) => (percent === null ? "tokens" : `tokens, ${percent} % of the prompts from cache`),
-  calls: (one: boolean, sessions: string) => `${one ? "call" : "calls"} in ${sessions}`,
-  sessions: ["session", "sessions"] as const,
-  unknown: (one: boolean) => (one ? "call told no usage" : "calls told no usage"),
+  tokensOf: (n: number, percent: number | null) => `${n === 1 ? "token" : "tokens"}${percent === null ? "" : `, ${percent} % of the prompts from cache`}`,
+  calls: (n: number, sessions: number) => `${n === 1 ? "call" : "calls"} in ${plural(sessions, "session", "sessions")}`,
+  unknown: (n: number) => (n === 1 ? "call told no usage" : "calls told no usage"),
   unknownHint: "agy wrote no token count for these calls. They are in no sum of tokens.",
-  leftOut: (n: number) => (n === 1 ? "one model left out" : `${n} models left out`),
-  partly: (tokens: string) => `${tokens} tokens of it have no price and are not in this sum.`,
-  tokensHave: "tokens have",
+  leftOut: (n: number) => plural(n, "model left out", "models left out"),
+  partly: (n: number) => `${tokens(n)} ${n === 1 ? "token of it has no price and is" : "tokens of it have no price and are"} not in this sum.`,
+  tokensHave: (n: number) => (n === 1 ? "token has" : "tokens have"),
   noPrice: "no price",
   noPriceHint: "No price row is known for these tokens. They are in no sum of costs. Settings → Antigravity sets a price.",
   setPrice: "Set a price…",
   byDay: { day: "By day and model", week: "By week and model", month: "By month and model" },
   byProject: "By project",
-  more: (n: string) => `${n} more`,
+  more: (n: number) => `${count(n)} more`,
   others: "other models",
   chart: (measure: string) => `${measure} over time, stacked by model; the same numbers stand in the table`,
   untimed: (calls: string) => `${calls} at a time that is not known: counted, and in no bar.`,
@@ -48,7 +48,7 @@ export const usage = {
   noneHint: "What agy’s model calls used is counted here, by day, model and project.",
   noneInRange: "No call in this range",
   showAll: "Show all",
-  exact: (n: string) => `${n} tokens`,
+  exact: (n: number) => plural(n, "token", "tokens"),
   spent: (what: string, amount: string) => `${what}: ${amount}`,
   partsOf: (model: string, amount: string) => `${model} ${amount}`,
   to: "to",

@@ -13,6 +13,8 @@ pub struct SessionsQuery {
     /// Matched against name, folder and id, without case.
     pub search: Option<String>,
     pub lane_id: Option<String>,
+    /// Only the sub-agents that this session started; without it sub-agents are left out, for they are shown inside theirs.
+    pub parent_id: Option<String>,
     pub model: Option<String>,
     /// RFC 3339: only sessions active at or after this.
     pub since: Option<Rfc3339>,

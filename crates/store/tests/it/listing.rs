@@ -120,6 +120,46 @@ fn lists_are_filtered() {
 }
 
 #[test]
+fn s11_the_sums_of_a_list_can_have_what_is_inside_its_sessions() {
+    let mut w = World::new();
+    let s = |n: usize, parent: Option<usize>, folder: &str| {
+        let lane = format!("antigravity:{folder}");
+        let r = SessionRecord { parent: parent.map(id), lane, last_activity: Some(at(1)), ..record(n) };
+        change(r, vec![call(&format!("r{n}"), 10_u64.pow(u32::try_from(n).unwrap()))])
+    };
+    // 0 started 1 and 2, 2 started 3; 4 stands alone; the parent of 5 was never seen; 6 and 7 name each other.
+    w.apply(&[
+        s(0, None, "/a"),
+        s(1, Some(0), "/a"),
+        s(2, Some(0), "/b"),
+        s(3, Some(2), "/b"),
+        s(4, None, "/b"),
+        s(5, Some(99), "/b"),
+        s(6, Some(7), "/c"),
+        s(7, Some(6), "/c"),
+    ]);
+    let below = |w: &World, f: &Filter| {
+        let t = w.store.totals_below(f).unwrap();
+        (t.sessions, t.sum.tokens.input)
+    };
+    let roots = Filter { roots_only: true, ..Filter::default() };
+    let lane = |l: &str| Filter { lane: Some(format!("antigravity:{l}")), ..roots.clone() };
+    assert_eq!(below(&w, &roots), (3, 1_110));
+    assert_eq!(below(&w, &lane("/a")), (3, 1_110), "wherever they worked");
+    assert_eq!(below(&w, &lane("/b")), (0, 0), "what they started is inside another one");
+    assert_eq!(below(&w, &lane("/c")), (0, 0));
+    assert_eq!(below(&w, &Filter { parent: Some(id(0)), ..Filter::default() }), (1, 1_000));
+    assert_eq!(below(&w, &Filter { parent: Some(id(6)), ..Filter::default() }), (1, 1_000_000));
+    assert_eq!(below(&w, &Filter { ids: Some(vec![id(4), id(5)]), ..roots.clone() }), (0, 0));
+    assert_eq!(below(&w, &Filter::default()), (0, 0), "each is listed itself");
+
+    // What was deleted is in no sum, with all below it.
+    w.store.set_deleted(&[id(2)]).unwrap();
+    assert_eq!(below(&w, &roots), (1, 10));
+    assert_eq!(below(&w, &lane("/a")), (1, 10));
+}
+
+#[test]
 fn lists_are_sorted_with_the_unknown_last() {
     let w = few();
     let all = Filter::default();

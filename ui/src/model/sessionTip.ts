@@ -1,0 +1,40 @@
+// What a cell of the list of sessions says when somebody points at it. Made when it is asked for: most rows of a long list only
+// pass by.
+import type { SessionRow } from "../bindings/view";
+import * as text from "../text";
+import { block, line, momentFull } from "./format";
+import { costTip } from "./money";
+import { exactTokens } from "./tokens";
+import { warningTexts } from "./warnings";
+
+/** `cell` is the cell's `data-c`. Empty where there is no more to say. */
+export function sessionTip(row: SessionRow, cell: string, now: number): string {
+  switch (cell) {
+    case "state":
+      return text.outcome[row.outcome];
+    case "name":
+      return block(row.name, 1000);
+    case "children":
+      return text.sessions.subagentHint(row.children);
+    case "fork":
+      return text.sessions.forkHint;
+    case "gone":
+      return text.sessions.goneHint;
+    case "warnings":
+      return warningTexts(row.warnings).join("\n");
+    case "lane":
+      return line(row.cwd ?? row.lane_name, 1000);
+    case "model":
+      return line(row.model, 200);
+    case "tokens":
+      return row.tokens ? exactTokens(row.tokens) : text.sessions.noTokens;
+    case "cost":
+      return costTip(row.cost_usd, row.unpriced_models);
+    case "started":
+      return momentFull(row.started_at, now);
+    case "active":
+      return momentFull(row.last_activity_at, now);
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,58 @@
+// Where rows stand when some sessions of a long list are unfolded.
+import { describe, expect, it } from "vitest";
+import type { SessionRow } from "../src/bindings/view";
+import { Unfolded } from "../src/model/unfolded";
+
+const row = (id: string, parent: string | null = null): SessionRow => ({ id, parent_id: parent, children: 0 }) as SessionRow;
+/** Three pages of four sessions; the second has not come. */
+const pages = new Map([[0, ["a", "b", "c", "d"].map((id) => row(id))], [2, ["i", "j", "k", "l"].map((id) => row(id))]]);
+
+function unfolded(of: Record<string, string[]>): Unfolded {
+  const u = new Unfolded();
+  for (const [id, children] of Object.entries(of)) {
+    u.open(id);
+    u.fill(id, children.map((c) => row(c, id)));
+  }
+  u.lay(pages, 4);
+  return u;
+}
+const shown = (u: Unfolded, n: number) => Array.from({ length: n }, (_, i) => {
+  const { session, child } = u.place(i);
+  return child ? `${session}:${child.row.id}@${child.level}${child.last ? "." : ""}` : String(session);
+});
+
+describe("Unfolded", () => {
+  it("is the identity while nothing is open", () => {
+    const u = unfolded({});
+    expect(shown(u, 3)).toEqual(["0", "1", "2"]);
+    expect(u.extra).toBe(0);
+    expect(u.indexOf(99_999)).toBe(99_999);
+  });
+  it("puts children below their session, theirs below them, and the rest further down", () => {
+    const u = unfolded({ b: ["b1", "b2"], b1: ["b11"], i: ["i1"] });
+    expect(u.extra).toBe(4);
+    expect(shown(u, 14)).toEqual(["0", "1", "1:b1@2", "1:b11@3.", "1:b2@2.", "2", "3", "4", "5", "6", "7", "8", "8:i1@2.", "9"]);
+    for (let session = 0; session < 12; session++) expect(u.place(u.indexOf(session))).toEqual({ session, child: null });
+    expect(u.indexOfChild("b2")).toBe(4);
+    expect(u.indexOfChild("i1")).toBe(12);
+    expect(u.indexOfChild("nobody")).toBeNull();
+  });
+  it("waits for children that have not come, and for pages that have not", () => {
+    const u = new Unfolded();
+    u.open("a");
+    u.open("g");
+    u.fill("g", [row("g1", "g")]);
+    u.lay(pages, 4);
+    expect([u.has("a"), u.extra]).toEqual([true, 0]);
+    u.lay(new Map([...pages, [1, ["e", "f", "g", "h"].map((id) => row(id))]]), 4);
+    expect(shown(u, 9).slice(6)).toEqual(["6", "6:g1@2.", "7"]);
+    u.close("g");
+    u.fill("g", [row("g1", "g")]);
+    u.lay(pages, 4);
+    expect(u.extra).toBe(0);
+  });
+  it("ends where sessions name each other", () => {
+    const u = unfolded({ a: ["x"], x: ["a"] });
+    expect(u.extra).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,39 @@
+// Numbers in words: one of a thing, none, many, and thousands.
+import { describe, expect, it } from "vitest";
+import { costTip, costWord } from "../src/model/money";
+import * as text from "../src/text";
+
+const WORDS: [string, (n: number) => string][] = [
+  ["lanes", text.lanes.count], ["today", text.lanes.usedToday], ["unpriced today", text.lanes.unpricedToday], ["folded", text.lanes.folded],
+  ["sub-agents", text.lanes.subagents], ["sessions", text.lanes.sessions], ["and sub-agents", text.lanes.andSubagents],
+  ["scan", (n) => text.lanes.scan(0, n)], ["earlier", text.empty.earlier], ["searched", text.empty.searched], ["reading", text.firstStart.reading],
+  ["need you", text.rail.needYou], ["findings", text.doctor.findings], ["files", text.doctor.files], ["history", (n) => text.notifications.of(n, n).join("")],
+  ["muted", text.notifications.muted], ["values", text.general.valuesProblem],
+  ["of", (n) => text.sessions.of(n, n).join("")], ["without usage", text.sessions.withoutUsage], ["problems", text.sessions.problems],
+  ["inside", text.sessions.withSubagents], ["calls", text.session.calls], ["together", (n) => text.session.togetherLine(n, 0)],
+  ["carry", text.session.withoutUsage], ["rows", (n) => text.warning["undecodable_row"]!(n)], ["mismatch", (n) => text.warning["usage_mismatch"]!(n)],
+  ["usage", (n) => `${n} ${text.usage.calls(n, n)}`], ["left out", text.usage.leftOut], ["exact", text.usage.exact], ["more", text.usage.more],
+  ["stale", text.pricing.stale], ["priced calls", text.pricing.calls],
+];
+
+describe("Words", () => {
+  it.each(WORDS)("of %s fit one, none and many", (_, say) => {
+    expect(say(1)).toMatch(/\b1\b/);
+    expect(say(1)).not.toMatch(/\b1 (?:more |earlier )?(?:lanes|tokens|sessions|sub-agents|conversations|findings|files|values|calls|rows|models|days)\b/);
+    expect(say(1)).not.toMatch(/\b(?:session|call|token|file|lane) (?:were|are|have|need|carry|tell)\b/);
+    expect(say(0)).toMatch(/\b0\b/);
+    expect(say(0)).not.toMatch(/\b0 (?:lane|token|session|sub-agent|conversation|finding|file|value|call|row|model|day)\b/);
+    expect(say(2)).toMatch(/\b2\b/);
+    if (!say(12_345).includes("12 k")) expect(say(12_345).replace(/^12345 /, "")).not.toMatch(/\d{5}/);
+  });
+
+  it("say of a cost what is known, and of none what is so", () => {
+    expect(costWord("1.8346", [])).toEqual({ word: "$1.83", doubt: false });
+    expect(costWord("1.8346", ["m"])).toEqual({ word: "$1.83", doubt: true });
+    expect(costWord(null, ["m"])).toEqual({ word: "no price", doubt: true });
+    // Nothing was used: that is no missing price.
+    expect(costWord(null, [])).toEqual({ word: "–", doubt: false });
+    expect(costTip("1.8346", ["m"])).toBe("$1.8346\nNo price for m");
+    expect(costTip(null, Array.from({ length: 9 }, (_, i) => `m${i}`))).toMatch(/^No price for m0.*m7…$/);
+  });
+});
