@@ -9,6 +9,6 @@ mod money;
 mod row;
 
 pub use alias::{of_id as reviewed, without_effort, without_effort_label};
-pub use book::{Book, Found, How, Own, Price, PriceTable, Vendor, price_at, vendor};
+pub use book::{Book, Found, How, Own, Price, PriceTable, Vendor, fingerprint, price_at, vendor};
 pub use money::{BadRate, Rate, Usd};
 pub use row::{Band, Cost, LongPrompts, Rates, Refused, Row, model_of};

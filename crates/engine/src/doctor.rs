@@ -5,7 +5,7 @@ mod words;
 
 use std::{collections::BTreeMap, path::Path};
 
-use agenthub_store::{Filter, Sort, Store};
+use agenthub_store::{Filter, Store};
 
 use crate::{
     Config, Snapshot, convert,
@@ -135,11 +135,9 @@ fn about_notes(notes: &[HostNote]) -> Vec<Finding> {
 
 /// The warnings of all sessions, by their code.
 fn about_sessions(reader: &Store) -> Result<Vec<Finding>, ErrorView> {
-    let rows =
-        reader.sessions(&Filter::default(), Sort::Active, false, 0, u32::MAX).map_err(|e| store_error(&e))?;
     let mut warnings: BTreeMap<String, u32> = BTreeMap::new();
-    for r in &rows {
-        for w in crate::conversation::Details::parse(&r.details).warnings {
+    for details in reader.details_with_warnings().map_err(|e| store_error(&e))? {
+        for w in crate::conversation::Details::parse(&details).warnings {
             *warnings.entry(w.code).or_default() += w.count;
         }
     }

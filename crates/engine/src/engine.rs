@@ -293,10 +293,9 @@ impl Engine {
             if let Some(after) = self.runs.due() {
                 wake = wake.min(runs_at + after);
             }
-            let first = match inbox.recv_timeout(wake.saturating_duration_since(Instant::now())) {
-                Ok(input) => Some(input),
-                Err(mpsc::RecvTimeoutError::Timeout) => None,
-                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            let first = match self.next(inbox, wake) {
+                Ok(input) => input,
+                Err(mpsc::RecvError) => return,
             };
             let woken_by_clock = first.is_none();
             let mut everything = false;
@@ -357,8 +356,33 @@ impl Engine {
         }
     }
 
+    /// Waits for an input until `wake`; costs that are to be made anew are, meanwhile.
+    fn next(
+        &mut self,
+        inbox: &mpsc::Receiver<Input>,
+        wake: Instant,
+    ) -> Result<Option<Input>, mpsc::RecvError> {
+        while self.store.is_repricing() && Instant::now() < wake {
+            match inbox.try_recv() {
+                Ok(input) => return Ok(Some(input)),
+                Err(mpsc::TryRecvError::Disconnected) => return Err(mpsc::RecvError),
+                Err(mpsc::TryRecvError::Empty) => self.reprice(),
+            }
+            if !self.store.is_repricing() {
+                // There is something to publish.
+                return Ok(None);
+            }
+        }
+        match inbox.recv_timeout(wake.saturating_duration_since(Instant::now())) {
+            Ok(input) => Ok(Some(input)),
+            Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(mpsc::RecvError),
+        }
+    }
+
     /// Looks once at everything and publishes: what a command without a running engine needs.
     pub(crate) fn once(&mut self) {
+        self.reprice_all();
         self.start_following();
         self.pass_without_events(&|| false);
         // What it writes may show that the store is damaged.

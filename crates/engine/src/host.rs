@@ -224,7 +224,7 @@ impl Host {
     /// `bad_request` for a range or zone that does not parse, `store` when the store fails.
     pub fn usage(&self, query: &UsageQuery) -> Result<UsageDocument, ErrorView> {
         let zone = self.time_zone();
-        self.asked(|reader| usage::document(reader, query, &zone))
+        self.asked(|reader| usage::at_once(reader, query, &zone))
     }
 
     /// What the Usage screen shows. Blocks.

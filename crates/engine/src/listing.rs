@@ -58,7 +58,7 @@ pub(crate) fn page(
     };
     let limit = if q.limit == 0 { USUAL_PAGE } else { q.limit.min(LARGEST_PAGE) };
     let fail = |e: store::StoreError| store_error(&e);
-    let rows = reader.sessions(&filter, sort, q.ascending, q.offset, limit).map_err(fail)?;
+    let (rows, found) = reader.page(&filter, sort, q.ascending, q.offset, limit).map_err(fail)?;
     let roots = Filter { roots_only: true, ..Filter::default() };
     let sessions_total = reader.count(&roots).map_err(fail)?;
     let (listed, subagents, sum) = if filter == roots {
@@ -66,9 +66,8 @@ pub(crate) fn page(
         let all = reader.totals(&Filter::default()).map_err(fail)?;
         (sessions_total, all.sessions.saturating_sub(sessions_total), all.sum)
     } else {
-        let rows = reader.totals(&filter).map_err(fail)?;
         let below = reader.totals_below(&filter).map_err(fail)?;
-        (rows.sessions, below.sessions, rows.sum.plus(below.sum))
+        (found.sessions, below.sessions, found.sum.plus(below.sum))
     };
     let (models, lanes) = reader.choices().map_err(fail)?;
     let mut model_labels: BTreeMap<String, String> = BTreeMap::new();

@@ -27,12 +27,16 @@ pub struct UsageQuery {
     pub tz: Option<String>,
 }
 
-/// `home` is the person's zone.
-pub(crate) fn document(
+/// All of it as of one moment. `home` is the person's zone.
+pub(crate) fn at_once(
     reader: &store::Store,
     q: &UsageQuery,
     home: &TimeZone,
 ) -> Result<UsageDocument, ErrorView> {
+    reader.at_once(|reader| document(reader, q, home).map_err(screen::Failed)).map_err(|e| e.0)
+}
+
+fn document(reader: &store::Store, q: &UsageQuery, home: &TimeZone) -> Result<UsageDocument, ErrorView> {
     let zone = zone(q.tz.as_deref(), home)?;
     let since = q.since.as_ref().map(|s| edge(s, &zone, Edge::Start)).transpose()?;
     let until = q.until.as_ref().map(|s| edge(s, &zone, Edge::End)).transpose()?;
@@ -46,11 +50,12 @@ pub(crate) fn document(
     }
     let from = since.map_or(i64::MIN, Time::slot);
     let until = until.map_or(i64::MAX, Time::slot);
-    let ask = |by| reader.usage(by, from, until).map_err(|e| host::store_error(&e));
-    let sessions = ask(By::Session)?;
+    let says = |e| host::store_error(&e);
+    let ask = |by| reader.usage(by, from, until).map_err(says);
+    let models = ask(By::Model)?;
     let mut rows = match q.by {
-        UsageBy::Day => by_day(&ask(By::Slot)?, &zone),
-        UsageBy::Model => by_model(&ask(By::Model)?),
+        UsageBy::Day => by_day(&reader.usage_in(from, until, |slot| day(slot, &zone)).map_err(says)?),
+        UsageBy::Model => by_model(&models),
         UsageBy::Project => ask(By::Project)?
             .into_iter()
             .map(|u| {
@@ -58,10 +63,10 @@ pub(crate) fn document(
                 row(u.cwd, label, u.approximate_calls, &u.sum)
             })
             .collect(),
-        UsageBy::Session => sessions
-            .iter()
+        UsageBy::Session => ask(By::Session)?
+            .into_iter()
             .map(|u| {
-                let (id, name) = u.session.clone().unwrap_or_default();
+                let (id, name) = u.session.unwrap_or_default();
                 let label = name.unwrap_or_else(|| id.chars().take(8).collect());
                 row(Some(id), label, u.approximate_calls, &u.sum)
             })
@@ -74,13 +79,14 @@ pub(crate) fn document(
             size(b).cmp(&size(a)).then_with(|| (&a.label, &a.key).cmp(&(&b.label, &b.key)))
         });
     }
-    let total = sessions.iter().map(|u| u.sum).fold(Sum::default(), Sum::plus);
+    let total = models.iter().map(|u| u.sum).fold(Sum::default(), Sum::plus);
+    let sessions = reader.sessions_with_calls(from, until).map_err(says)?;
     Ok(UsageDocument {
         schema: SCHEMA,
         by: q.by.name().to_owned(),
         time_zone: settings::name_of(&zone),
         rows,
-        totals: totals(u32::try_from(sessions.len()).unwrap_or(u32::MAX), &total),
+        totals: totals(sessions, &total),
     })
 }
 
@@ -94,8 +100,7 @@ pub(crate) fn export(
 ) -> Result<Exported, ErrorView> {
     let today = screen::today(now, zone);
     let query = screen::Days::of(range, today).query(by);
-    let doc =
-        reader.at_once(|reader| document(reader, &query, zone).map_err(screen::Failed)).map_err(|e| e.0)?;
+    let doc = at_once(reader, &query, zone)?;
     export::export(&doc, format, folder, &format!("agenthub-usage-{}-{today}", by.name()))
 }
 
@@ -123,13 +128,16 @@ fn row(key: Option<String>, label: String, approximate: u32, s: &Sum) -> UsageRo
     }
 }
 
-fn by_day(slots: &[store::UsageSlot], zone: &TimeZone) -> Vec<UsageRow> {
+/// The day of a slot; `None` for calls whose time is not known.
+fn day(slot: i64, zone: &TimeZone) -> Option<Date> {
+    if slot == 0 { None } else { day_of(Time::of_slot(slot), zone) }
+}
+
+fn by_day(used: &[(Option<Date>, store::Used)]) -> Vec<UsageRow> {
     // What has no day comes last.
     let mut days: BTreeMap<(bool, Option<Date>), (u32, Sum)> = BTreeMap::new();
-    for u in slots {
-        // Slot 0 stands for calls whose time is not known.
-        let day = if u.slot == 0 { None } else { day_of(Time::of_slot(u.slot), zone) };
-        let (approximate, sum) = days.entry((day.is_none(), day)).or_default();
+    for (day, u) in used {
+        let (approximate, sum) = days.entry((day.is_none(), *day)).or_default();
         *approximate = approximate.saturating_add(u.approximate_calls);
         *sum = sum.plus(u.sum);
     }
@@ -142,7 +150,7 @@ fn by_day(slots: &[store::UsageSlot], zone: &TimeZone) -> Vec<UsageRow> {
         .collect()
 }
 
-fn by_model(models: &[store::UsageSlot]) -> Vec<UsageRow> {
+fn by_model(models: &[store::Used]) -> Vec<UsageRow> {
     let mut grouped: BTreeMap<(i32, String), (String, String, u32, Sum)> = BTreeMap::new();
     for u in models {
         let name = convert::model_name(&u.model);

@@ -8,17 +8,21 @@
 //! Sightings lie together by session, so that what one read brings is written to few pages; keys are random. Rows of
 //! `session` and `model` are never deleted, so nothing has to be checked against them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use agenthub_core::{
-    AtSource, CallKey, CallKind, Model, SessionId, Sighting, Stamp, Time, Tokens,
-    price::{Band, Book, Price, Usd},
+    AtSource, CallKey, CallKind, SessionId, Sighting, Stamp, Time, Tokens,
+    price::{Band, Book},
 };
 use foldhash::fast::RandomState;
 use rusqlite::{Connection, Row, params};
 
-use crate::{Store, StoreError, costs, models, sessions};
+use crate::{
+    Store, StoreError, models, sessions,
+    sums::{Delta, Differences, Place},
+    writing::{Named, Writing},
+};
 
 pub(crate) const CREATE: &str = "
 CREATE TABLE sighting (
@@ -71,135 +75,6 @@ pub(crate) fn drop_key_index(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("DROP INDEX IF EXISTS sighting_key")
 }
 
-/// What a call adds to a sum, or takes from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delta {
-    pub calls: i64,
-    pub unknown: i64,
-    pub input: i64,
-    pub output: i64,
-    pub cache_read: i64,
-    pub cache_write: i64,
-    pub thinking: i64,
-    /// Calls with usage whose model has a price.
-    pub priced: i64,
-    /// Tokens without one.
-    pub unpriced: i64,
-    pub usd: Usd,
-}
-
-impl Delta {
-    fn of(tokens: Option<Tokens>) -> Delta {
-        let n = |v: u64| i64::try_from(v).unwrap_or(i64::MAX);
-        let t = tokens.unwrap_or_default();
-        Delta {
-            calls: 1,
-            unknown: i64::from(tokens.is_none()),
-            input: n(t.input),
-            output: n(t.output),
-            cache_read: n(t.cache_read),
-            cache_write: n(t.cache_write),
-            thinking: n(t.thinking),
-            priced: 0,
-            unpriced: 0,
-            usd: Usd::ZERO,
-        }
-    }
-
-    /// The same with its cost by a model's prices.
-    fn priced(tokens: Option<Tokens>, prices: &[Price], place: &Place) -> Delta {
-        let delta = Delta::of(tokens);
-        let Some(tokens) = tokens else { return delta };
-        let worth = costs::worth(prices, place.slot, Band::from_number(place.band), 1, &tokens);
-        Delta { priced: worth.priced, unpriced: worth.unpriced, usd: worth.usd, ..delta }
-    }
-
-    fn add(&mut self, d: &Delta, sign: i64) {
-        self.calls += sign * d.calls;
-        self.unknown += sign * d.unknown;
-        self.input += sign * d.input;
-        self.output += sign * d.output;
-        self.cache_read += sign * d.cache_read;
-        self.cache_write += sign * d.cache_write;
-        self.thinking += sign * d.thinking;
-        self.priced += sign * d.priced;
-        self.unpriced += sign * d.unpriced;
-        self.usd = self.usd.plus(if sign < 0 { d.usd.negated() } else { d.usd });
-    }
-}
-
-/// Where in `total` a call counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    sid: i64,
-    slot: i64,
-    mid: i64,
-    approximate: bool,
-    band: u8,
-}
-
-/// The sums that change, collected and written once.
-#[derive(Default)]
-struct Differences(BTreeMap<Place, Delta>);
-
-impl Differences {
-    fn count(&mut self, c: Option<(Place, Delta)>, sign: i64) {
-        if let Some((place, delta)) = c {
-            self.0.entry(place).or_default().add(&delta, sign);
-        }
-    }
-
-    fn write(self, conn: &Connection) -> rusqlite::Result<()> {
-        let mut total = conn.prepare_cached(
-            "INSERT INTO total VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
-             ON CONFLICT (sid, slot, mid, approximate, band) DO UPDATE SET
-                 calls = calls + excluded.calls, unknown = unknown + excluded.unknown,
-                 input = input + excluded.input, output = output + excluded.output,
-                 cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
-                 thinking = thinking + excluded.thinking, priced = priced + excluded.priced,
-                 unpriced = unpriced + excluded.unpriced, usd_large = usd_large + excluded.usd_large,
-                 usd_small = usd_small + excluded.usd_small",
-        )?;
-        let mut gone = conn.prepare_cached(
-            "DELETE FROM total
-             WHERE sid = ?1 AND slot = ?2 AND mid = ?3 AND approximate = ?4 AND band = ?5 AND calls = 0",
-        )?;
-        let mut of_session: HashMap<i64, Delta> = HashMap::new();
-        for (p, d) in &self.0 {
-            if *d == Delta::default() {
-                continue;
-            }
-            let (usd_large, usd_small) = d.usd.parts();
-            total.execute(params![
-                p.sid,
-                p.slot,
-                p.mid,
-                p.approximate,
-                p.band,
-                d.calls,
-                d.unknown,
-                d.input,
-                d.output,
-                d.cache_read,
-                d.cache_write,
-                d.thinking,
-                d.priced,
-                d.unpriced,
-                usd_large,
-                usd_small
-            ])?;
-            if d.calls < 0 {
-                gone.execute(params![p.sid, p.slot, p.mid, p.approximate, p.band])?;
-            }
-            of_session.entry(p.sid).or_default().add(d, 1);
-        }
-        for (sid, d) in of_session {
-            sessions::add_totals(conn, sid, &d)?;
-        }
-        Ok(())
-    }
-}
-
 /// A stored sighting.
 #[derive(Clone)]
 struct Seen {
@@ -209,17 +84,17 @@ struct Seen {
 
 /// Adds one conversation's sightings. `fresh` is there while the store is first filled.
 pub(crate) fn add(
-    conn: &Connection,
+    w: &mut Writing<'_>,
     sid: i64,
     sightings: &[Sighting],
-    names: &mut Names<'_>,
     mut fresh: Option<&mut Fresh>,
 ) -> rusqlite::Result<()> {
+    let conn = w.conn;
     let mut ranks = HashMap::new();
     let mut differences = Differences::default();
     for s in sightings {
         if fresh.as_mut().is_some_and(|f| f.keys.insert(f.hashes.hash_one(&s.key))) {
-            let named = names.named(conn, &s.model)?;
+            let named = w.named(&s.model)?;
             insert(conn, sid, s, named.mid)?;
             differences.count(Some(placed(sid, s, named)), 1);
             continue;
@@ -238,12 +113,12 @@ pub(crate) fn add(
         if known.as_ref() == Some(&merged) {
             continue;
         }
-        insert(conn, sid, &merged, names.named(conn, &merged.model)?.mid)?;
+        insert(conn, sid, &merged, w.named(&merged.model)?.mid)?;
         after.push(Seen { sid, sighting: merged });
-        differences.count(counted(conn, &before, names, &mut ranks)?, -1);
-        differences.count(counted(conn, &after, names, &mut ranks)?, 1);
+        differences.count(counted(w, &before, &mut ranks)?, -1);
+        differences.count(counted(w, &after, &mut ranks)?, 1);
     }
-    differences.write(conn)
+    differences.write(w)
 }
 
 fn insert(conn: &Connection, sid: i64, s: &Sighting, mid: i64) -> rusqlite::Result<()> {
@@ -275,11 +150,11 @@ fn insert(conn: &Connection, sid: i64, s: &Sighting, mid: i64) -> rusqlite::Resu
 
 /// Runs `change`, which changes ranks of the sessions `sids`, and moves the calls that they share to their new owners.
 pub(crate) fn reowned(
-    conn: &Connection,
+    w: &mut Writing<'_>,
     sids: &[i64],
-    book: &Book,
     change: impl FnOnce() -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
+    let conn = w.conn;
     index_keys(conn)?;
     let mut shared: BTreeSet<String> = BTreeSet::new();
     for sid in sids {
@@ -292,26 +167,24 @@ pub(crate) fn reowned(
             shared.insert(row.get(0)?);
         }
     }
-    let mut names = Names::new(book);
     let mut differences = Differences::default();
     let mut ranks = HashMap::new();
     let all = shared.into_iter().map(|k| seen(conn, &CallKey(k))).collect::<Result<Vec<_>, _>>()?;
     for copies in &all {
-        differences.count(counted(conn, copies, &mut names, &mut ranks)?, -1);
+        differences.count(counted(w, copies, &mut ranks)?, -1);
     }
     change()?;
     ranks.clear();
     for copies in &all {
-        differences.count(counted(conn, copies, &mut names, &mut ranks)?, 1);
+        differences.count(counted(w, copies, &mut ranks)?, 1);
     }
-    differences.write(conn)
+    differences.write(w)
 }
 
 /// Where a call counts, and what: the owner is the copy of lowest rank, the numbers are those of all copies merged.
 fn counted(
-    conn: &Connection,
+    w: &mut Writing<'_>,
     copies: &[Seen],
-    names: &mut Names<'_>,
     ranks: &mut HashMap<i64, sessions::Rank>,
 ) -> rusqlite::Result<Option<(Place, Delta)>> {
     let Some((first, rest)) = copies.split_first() else { return Ok(None) };
@@ -320,7 +193,7 @@ fn counted(
     for c in rest {
         for sid in [owner, c.sid] {
             if let std::collections::hash_map::Entry::Vacant(v) = ranks.entry(sid) {
-                v.insert(sessions::rank(conn, sid)?);
+                v.insert(sessions::rank(w.conn, sid)?);
             }
         }
         if ranks.get(&c.sid) < ranks.get(&owner) {
@@ -328,7 +201,7 @@ fn counted(
         }
         merged = merged.merged(c.sighting.clone());
     }
-    let named = names.named(conn, &merged.model)?;
+    let named = w.named(&merged.model)?;
     Ok(Some(placed(owner, &merged, named)))
 }
 
@@ -349,7 +222,7 @@ pub(crate) fn recount(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("DELETE FROM total")?;
     sessions::forget_totals(conn)?;
     let book = Book::default();
-    let mut names = Names::new(&book);
+    let mut w = Writing::new(conn, &book, false, None);
     let mut ranks = HashMap::new();
     let mut differences = Differences::default();
     let mut copies: Vec<Seen> = Vec::new();
@@ -361,13 +234,13 @@ pub(crate) fn recount(conn: &Connection) -> rusqlite::Result<()> {
     while let Some(r) = rows.next()? {
         let seen = Seen { sid: r.get(0)?, sighting: from_row(r, CallKey(r.get(13)?))? };
         if copies.first().is_some_and(|c| c.sighting.key != seen.sighting.key) {
-            differences.count(counted(conn, &copies, &mut names, &mut ranks)?, 1);
+            differences.count(counted(&mut w, &copies, &mut ranks)?, 1);
             copies.clear();
         }
         copies.push(seen);
     }
-    differences.count(counted(conn, &copies, &mut names, &mut ranks)?, 1);
-    differences.write(conn)
+    differences.count(counted(&mut w, &copies, &mut ranks)?, 1);
+    differences.write(&mut w)
 }
 
 fn seen(conn: &Connection, key: &CallKey) -> rusqlite::Result<Vec<Seen>> {
@@ -419,35 +292,6 @@ const fn source_from(n: i64) -> AtSource {
         1 => AtSource::Step,
         2 => AtSource::Transcript,
         _ => AtSource::File,
-    }
-}
-
-/// A model's row number, and its prices.
-#[derive(Clone, Copy)]
-struct Named<'b> {
-    mid: i64,
-    prices: &'b [Price],
-}
-
-/// Row numbers and prices of models, looked up once each in a transaction.
-pub(crate) struct Names<'b> {
-    book: &'b Book,
-    known: HashMap<Model, Named<'b>, RandomState>,
-}
-
-impl<'b> Names<'b> {
-    pub(crate) fn new(book: &'b Book) -> Names<'b> {
-        Names { book, known: HashMap::default() }
-    }
-
-    fn named(&mut self, conn: &Connection, model: &Model) -> rusqlite::Result<Named<'b>> {
-        if let Some(named) = self.known.get(model) {
-            return Ok(*named);
-        }
-        let prices = self.book.find(model).map_or(&[][..], |f| f.prices);
-        let named = Named { mid: models::intern(conn, model)?, prices };
-        self.known.insert(model.clone(), named);
-        Ok(named)
     }
 }
 

@@ -5,7 +5,7 @@ use agenthub_core::{SessionId, Time};
 use rusqlite::{Connection, ToSql};
 
 use crate::{
-    SessionRow, Store, StoreError, Sum,
+    SessionRow, Store, StoreError, Sum, rollup,
     sessions::{COLUMNS, row},
 };
 
@@ -16,6 +16,9 @@ DROP INDEX session_active;
 CREATE INDEX session_model ON session (model, last_activity DESC, id, parent) WHERE hidden = 0;
 CREATE INDEX session_folder ON session (lane, last_activity, cwd) WHERE hidden = 0 AND cwd IS NOT NULL;";
 
+/// All that a filter looks at and sums up stands together in an index now, apart from the long rows.
+pub(crate) const DROP_SUMS: &str = "DROP INDEX IF EXISTS session_sums";
+
 /// Makes the indexes of the lists, those that are not there: a first filling does without them until its end. `parent`
 /// stands in each, for the list leaves out sub-agents; the `id` makes every order a total one.
 pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
@@ -25,10 +28,12 @@ pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
          CREATE INDEX IF NOT EXISTS session_name ON session (hidden, name IS NULL, lower(name), id, parent);
          CREATE INDEX IF NOT EXISTS session_tokens
              ON session (hidden, input + output + cache_read + cache_write DESC, id, parent);
-         CREATE INDEX IF NOT EXISTS session_sums ON session (hidden, parent, calls, unknown, input, output, cache_read,
-             cache_write, thinking, priced, unpriced, usd_large, usd_small);
+         CREATE INDEX IF NOT EXISTS session_find ON session (hidden, search, parent, lane, model, last_activity, id, calls,
+             unknown, input, output, cache_read, cache_write, thinking, priced, unpriced, usd_large, usd_small);
          CREATE INDEX IF NOT EXISTS session_cost
              ON session (hidden, iif(priced > 0, usd_large * 1e10 + usd_small, NULL) DESC, id, parent);
+         CREATE INDEX IF NOT EXISTS session_warned ON session (hidden) WHERE instr(details, '\"warnings\":[{') > 0;
+         CREATE INDEX IF NOT EXISTS session_span ON session (hidden, first_slot, last_slot);
          CREATE INDEX IF NOT EXISTS session_lane ON session (lane, last_activity DESC, id, parent) WHERE hidden = 0;",
     )
 }
@@ -62,11 +67,22 @@ pub enum Sort {
     Cost,
 }
 
+/// So many sessions are sorted by themselves sooner than they are found in an order that is there.
+const FEW: usize = 2_000;
+
 /// The sums of all sessions that a filter matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListedTotals {
     pub sessions: u32,
     pub sum: Sum,
+}
+
+impl Filter {
+    /// For what leaves nothing out but sub-agents: whether it does.
+    fn only_roots(&self) -> Option<bool> {
+        let roots_only = self.roots_only;
+        (*self == Filter { roots_only, ..Filter::default() }).then_some(roots_only)
+    }
 }
 
 /// A `WHERE` clause and its values.
@@ -132,6 +148,19 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
+        let (clause, values) = filtered(f);
+        self.rows(&clause, &values, sort, ascending, offset, limit)
+    }
+
+    fn rows(
+        &self,
+        clause: &str,
+        values: &[Box<dyn ToSql>],
+        sort: Sort,
+        ascending: bool,
+        offset: u32,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
         let by = match sort {
             Sort::Active => "s.last_activity",
             Sort::Started => "s.started_at",
@@ -140,7 +169,6 @@ impl Store {
             Sort::Cost => "iif(s.priced > 0, s.usd_large * 1e10 + s.usd_small, NULL)",
         };
         let direction = if ascending { "ASC" } else { "DESC" };
-        let (clause, values) = filtered(f);
         // The page first, by what sorts it alone; then its rows. Written so that the indices above give the order.
         let nulls = if ascending && sort != Sort::Name { " NULLS LAST" } else { "" };
         let order = format!("ORDER BY {by} {direction}{nulls}, s.id");
@@ -150,9 +178,37 @@ impl Store {
         );
         self.read(|conn| {
             conn.prepare_cached(&sql)?
-                .query_map(refs(&values).as_slice(), row)?
+                .query_map(refs(values).as_slice(), row)?
                 .filter_map(Result::transpose)
                 .collect()
+        })
+    }
+
+    /// The same with the sums over all sessions that match, as of one moment.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn page(
+        &self,
+        f: &Filter,
+        sort: Sort,
+        ascending: bool,
+        offset: u32,
+        limit: u32,
+    ) -> Result<(Vec<SessionRow>, ListedTotals), StoreError> {
+        self.at_once(|store| {
+            if let Some(totals) = store.rolled_up_totals(f)? {
+                return Ok((store.sessions(f, sort, ascending, offset, limit)?, totals));
+            }
+            let (found, totals) = store.matching(f)?;
+            let rows = if found.len() <= FEW {
+                // An index would give the order, but every row would be looked at until a page is full.
+                let list = found.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+                store.rows(&format!("+s.sid IN ({list})"), &[], sort, ascending, offset, limit)?
+            } else {
+                store.sessions(f, sort, ascending, offset, limit)?
+            };
+            Ok((rows, totals))
         })
     }
 
@@ -161,16 +217,52 @@ impl Store {
     /// # Errors
     /// When SQLite refuses.
     pub fn totals(&self, f: &Filter) -> Result<ListedTotals, StoreError> {
+        match self.rolled_up_totals(f)? {
+            Some(totals) => Ok(totals),
+            None => Ok(self.matching(f)?.1),
+        }
+    }
+
+    /// All sessions that match, by their row numbers in no order, and their sums. Added up here: SQLite takes twice as long
+    /// for a dozen sums.
+    fn matching(&self, f: &Filter) -> Result<(Vec<i64>, ListedTotals), StoreError> {
         let (clause, values) = filtered(f);
         let sql = format!(
-            "SELECT count(*), coalesce(sum(calls), 0), coalesce(sum(unknown), 0), coalesce(sum(input), 0),
-                 coalesce(sum(output), 0), coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0),
-                 coalesce(sum(thinking), 0), coalesce(sum(priced), 0), coalesce(sum(unpriced), 0),
-                 coalesce(sum(usd_large), 0), coalesce(sum(usd_small), 0) FROM session AS s WHERE {clause}"
+            "SELECT sid, calls, unknown, input, output, cache_read, cache_write, thinking, priced, unpriced, usd_large,
+                 usd_small FROM session AS s WHERE {clause}"
         );
         self.read(|conn| {
-            conn.prepare_cached(&sql)?.query_row(refs(&values).as_slice(), |r| {
-                Ok(ListedTotals { sessions: r.get(0)?, sum: Sum::from_columns(r, 1)? })
+            let mut all = conn.prepare_cached(&sql)?;
+            let mut rows = all.query(refs(&values).as_slice())?;
+            let (mut found, mut sum) = (Vec::new(), Sum::default());
+            while let Some(r) = rows.next()? {
+                found.push(r.get(0)?);
+                sum = sum.plus(Sum::from_columns(r, 1)?);
+            }
+            let sessions = u32::try_from(found.len()).unwrap_or(u32::MAX);
+            Ok((found, ListedTotals { sessions, sum }))
+        })
+    }
+
+    /// Those that are kept: of all sessions, and of all that are no sub-agents of others.
+    fn rolled_up_totals(&self, f: &Filter) -> Result<Option<ListedTotals>, StoreError> {
+        let Some(only_roots) = f.only_roots() else { return Ok(None) };
+        self.at_once(|store| {
+            store.read(|conn| {
+                if !rollup::is_there(conn)? {
+                    return Ok(None);
+                }
+                let mut found = conn.prepare_cached(
+                    "SELECT sessions, calls, unknown, input, output, cache_read, cache_write, thinking, priced, unpriced,
+                         usd_large, usd_small FROM used WHERE cut = 2 AND which <= ?1",
+                )?;
+                let mut totals = ListedTotals::default();
+                let mut rows = found.query([i64::from(!only_roots)])?;
+                while let Some(r) = rows.next()? {
+                    totals.sessions = totals.sessions.saturating_add(r.get(0)?);
+                    totals.sum = totals.sum.plus(Sum::from_columns(r, 1)?);
+                }
+                Ok(Some(totals))
             })
         })
     }
@@ -210,9 +302,27 @@ impl Store {
     /// # Errors
     /// When SQLite refuses.
     pub fn count(&self, f: &Filter) -> Result<u32, StoreError> {
+        if let Some(totals) = self.rolled_up_totals(f)? {
+            return Ok(totals.sessions);
+        }
         let (clause, values) = filtered(f);
         let sql = format!("SELECT count(*) FROM session AS s WHERE {clause}");
         self.read(|conn| conn.prepare_cached(&sql)?.query_row(refs(&values).as_slice(), |r| r.get(0)))
+    }
+
+    /// The details of sessions in which the engine noted warnings: a list that is not empty, under that name.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn details_with_warnings(&self) -> Result<Vec<String>, StoreError> {
+        self.read(|conn| {
+            // Word for word the condition of an index: few sessions have any.
+            conn.prepare_cached(
+                "SELECT details FROM session WHERE hidden = 0 AND instr(details, '\"warnings\":[{') > 0",
+            )?
+            .query_map([], |r| r.get(0))?
+            .collect()
+        })
     }
 
     /// Models and lanes that listed sessions have: `(models, (lane, folder))`, lanes by their newest session. Each is

@@ -1,6 +1,9 @@
 //! Table `model`: the names that agy gave to models, each combination once.
 
-use agenthub_core::Model;
+use agenthub_core::{
+    Model,
+    price::{Price, fingerprint},
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{Store, StoreError};
@@ -21,8 +24,12 @@ pub struct ModelRow {
     pub model: Model,
 }
 
-/// The row number of `model`, made if it is new.
-pub(crate) fn intern(conn: &Connection, model: &Model) -> rusqlite::Result<i64> {
+/// By which prices the costs of a model's calls are: a fingerprint, or nothing where that is not known. A new book then
+/// has only those models priced anew whose prices are others.
+pub(crate) const ADD_PRICES: &str = "ALTER TABLE model ADD COLUMN prices TEXT";
+
+/// The row number of `model`, made if it is new: its calls will cost by `prices`.
+pub(crate) fn intern(conn: &Connection, model: &Model, prices: &[Price]) -> rusqlite::Result<i64> {
     let name = model.id.as_deref().unwrap_or("");
     let label = model.label.as_deref().unwrap_or("");
     let found = conn
@@ -32,11 +39,8 @@ pub(crate) fn intern(conn: &Connection, model: &Model) -> rusqlite::Result<i64> 
     if let Some(mid) = found {
         return Ok(mid);
     }
-    conn.prepare_cached("INSERT INTO model (number, name, label) VALUES (?1, ?2, ?3)")?.insert(params![
-        model.number,
-        name,
-        label
-    ])
+    conn.prepare_cached("INSERT INTO model (number, name, label, prices) VALUES (?1, ?2, ?3, ?4)")?
+        .insert(params![model.number, name, label, fingerprint(prices)])
 }
 
 impl Store {

@@ -9,8 +9,8 @@ use agenthub_core::{SessionId, Sighting, Tool, price::Book};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use crate::{
-    Conversation, SessionRecord, calls, conversations, costs, deletions, hooks, listing, models, runs,
-    sessions,
+    Conversation, SessionRecord, calls, conversations, costs, deletions, hooks, listing, models, rollup,
+    runs, sessions, writing::Writing,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,10 @@ pub(crate) const MIGRATIONS: &[&[&str]] = &[
     &[runs::CREATE],
     &[costs::CREATE],
     &[listing::CREATE],
+    &[rollup::CREATE, models::ADD_PRICES, costs::CREATE_REPRICING, listing::DROP_SUMS],
 ];
+/// How many steps there are: the format of a store, as it says itself.
+pub const FORMAT: usize = MIGRATIONS.len();
 /// Of the steps above, the one that has all sums be made anew.
 const COSTS_STEP: i64 = 4;
 
@@ -73,8 +76,12 @@ pub struct Store {
     fresh: Option<Fresh>,
     /// The store was empty when it was opened, and what a first filling leaves for its end is still to be done.
     pub(crate) filling: bool,
+    /// The sums are rolled up, and have to be kept so.
+    pub(crate) rolled_up: bool,
     /// What calls cost.
     pub(crate) book: Arc<Book>,
+    /// There while costs are made anew.
+    pub(crate) repricing: Option<costs::Repricing>,
 }
 
 /// What is known of a store that was empty a moment ago.
@@ -116,7 +123,7 @@ impl Store {
         prepare(&conn).map_err(fail)?;
         conn.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA journal_mode = WAL;").map_err(fail)?;
         let found: i64 = conn.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(fail)?;
-        let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+        let known = i64::try_from(FORMAT).unwrap_or(i64::MAX);
         if found > known {
             return Err(StoreError::Newer { path: path.to_owned(), found, known });
         }
@@ -134,6 +141,8 @@ impl Store {
         let empty: bool =
             conn.query_row("SELECT NOT EXISTS (SELECT 1 FROM session)", [], |r| r.get(0)).map_err(fail)?;
         if empty {
+            // Rolled up anew when it is filled.
+            conn.execute_batch("DELETE FROM rolled_up; DELETE FROM used;").map_err(fail)?;
             calls::drop_key_index(&conn).map_err(fail)?;
             // The first filling is one long write: its log is moved into the database once, afterwards.
             conn.pragma_update(None, "wal_autocheckpoint", 0).map_err(fail)?;
@@ -142,7 +151,16 @@ impl Store {
             calls::index_keys(&conn).and_then(|()| listing::index(&conn)).map_err(fail)?;
         }
         let fresh = empty.then(Fresh::default);
-        Ok(Store { conn, path: path.to_owned(), fresh, filling: empty, book: Arc::default() })
+        let rolled_up = rollup::is_there(&conn).map_err(fail)?;
+        Ok(Store {
+            conn,
+            path: path.to_owned(),
+            fresh,
+            filling: empty,
+            rolled_up,
+            book: Arc::default(),
+            repricing: None,
+        })
     }
 
     /// Leaves a store that turned out to be damaged, keeps its file aside, and begins a new one in its place. Says where
@@ -183,7 +201,15 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags).map_err(fail)?;
         prepare(&conn).map_err(fail)?;
-        Ok(Store { conn, path: path.to_owned(), fresh: None, filling: false, book: Arc::default() })
+        Ok(Store {
+            conn,
+            path: path.to_owned(),
+            fresh: None,
+            filling: false,
+            rolled_up: false,
+            book: Arc::default(),
+            repricing: None,
+        })
     }
 
     fn failed(&self, source: rusqlite::Error) -> StoreError {
@@ -202,6 +228,10 @@ impl Store {
     /// # Errors
     /// When SQLite refuses, and what `f` gives.
     pub fn at_once<T, E: From<StoreError>>(&self, f: impl FnOnce(&Store) -> Result<T, E>) -> Result<T, E> {
+        if !self.conn.is_autocommit() {
+            // Within another one: it is that one's moment.
+            return f(self);
+        }
         let moment = self.conn.unchecked_transaction().map_err(|e| self.failed(e))?;
         let answer = f(self);
         // Nothing was written; how it ends says nothing.
@@ -217,6 +247,22 @@ impl Store {
         in_transaction(&mut self.conn, f).map_err(|e| self.failed(e))
     }
 
+    /// The same for what changes sums: those that are rolled up follow in the same transaction.
+    pub(crate) fn write_sums<T>(
+        &mut self,
+        f: impl FnOnce(&mut Writing<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let (book, rolled_up, repricing) = (Arc::clone(&self.book), self.rolled_up, self.repricing.take());
+        let written = self.write(|tx| {
+            let mut w = Writing::new(tx, &book, rolled_up, repricing.as_ref());
+            let value = f(&mut w)?;
+            w.finish()?;
+            Ok(value)
+        });
+        self.repricing = repricing;
+        written
+    }
+
     /// Writes all changes, or none: what was read, the totals that follow from it, and the cursor (spec Q2, S7).
     ///
     /// # Errors
@@ -224,20 +270,18 @@ impl Store {
     pub fn apply(&mut self, changes: &[Change]) -> Result<(), StoreError> {
         // The keys of a transaction that did not happen would not be in the store: on an error the set is not put back.
         let mut fresh = self.fresh.take();
-        let book = Arc::clone(&self.book);
-        self.write(|tx| {
+        self.write_sums(|w| {
             let mut placed = Vec::new();
-            let mut names = calls::Names::new(&book);
             for c in changes {
                 if let Some(session) = &c.session {
                     let (sessions, calls) = fresh.as_mut().map(|f| (&mut f.sessions, &mut f.calls)).unzip();
-                    let written = sessions::upsert(tx, session, &book, sessions)?;
+                    let written = sessions::upsert(w, session, sessions)?;
                     placed.extend(written.placed.then_some(written.sid));
-                    calls::add(tx, written.sid, &c.sightings, &mut names, calls)?;
+                    calls::add(w, written.sid, &c.sightings, calls)?;
                 }
-                conversations::upsert(tx, &c.conversation)?;
+                conversations::upsert(w.conn, &c.conversation)?;
             }
-            deletions::hide_placed(tx, &placed)
+            deletions::hide_placed(w, &placed)
         })?;
         self.fresh = fresh;
         Ok(())

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use agenthub_core::{SessionId, Time, Tool, price::Book};
+use agenthub_core::{SessionId, Time, Tool};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::{Delta, Filter, Sort, Store, StoreError, Sum, calls};
+use crate::{Filter, Sort, Store, StoreError, Sum, calls, sums::Delta, writing::Writing};
 
 pub(crate) const CREATE: &str = "
 CREATE TABLE session (
@@ -210,11 +210,11 @@ pub(crate) struct Fresh {
 /// Writes a session. Calls move when its rank, or that of its forks, changed. `fresh` is there while the store is first
 /// filled.
 pub(crate) fn upsert(
-    conn: &Connection,
+    w: &mut Writing<'_>,
     s: &SessionRecord,
-    book: &Book,
     mut fresh: Option<&mut Fresh>,
 ) -> rusqlite::Result<Written> {
+    let conn = w.conn;
     let lines = Lines::of(s);
     let is_new = fresh.as_mut().is_some_and(|f| {
         f.forks |= lines.fork;
@@ -222,7 +222,12 @@ pub(crate) fn upsert(
     });
     let known = if is_new { None } else { known(conn, s)? };
     let Some(known) = known else {
+        // Sub-agents that were read before what started them.
+        let orphans = if is_new { Vec::new() } else { children(conn, &s.id)? };
+        w.moving(&orphans)?;
         let sid = write(conn, s, &lines, None)?;
+        w.began(sid)?;
+        w.moved(&orphans)?;
         // Most stores hold no fork at all, and then nobody's rank hangs on anybody else.
         let forks = match &fresh {
             Some(f) => f.forks,
@@ -230,22 +235,34 @@ pub(crate) fn upsert(
         };
         let kin = if forks { kin(conn, s, None)? } else { vec![sid] };
         if lines.fork || kin != [sid] {
-            calls::reowned(conn, &kin, book, || settle_lineage(conn, &kin))?;
+            calls::reowned(w, &kin, || settle_lineage(conn, &kin))?;
         }
         return Ok(Written { sid, placed: true });
     };
+    let parent = s.parent.as_ref().map(SessionId::as_str);
+    let placed = parent.is_some() && parent != known.parent.as_deref();
+    let moves = placed || (s.cwd.is_some() && s.cwd != known.cwd);
+    let moving: &[i64] = if moves { &[known.sid] } else { &[] };
+    w.moving(moving)?;
     if known.lines == lines {
         write(conn, s, &lines, Some(&known))?;
     } else {
         let kin = kin(conn, s, known.lines.trajectory.as_deref())?;
-        calls::reowned(conn, &kin, book, || {
+        calls::reowned(w, &kin, || {
             write(conn, s, &lines, Some(&known))?;
             write_lines(conn, known.sid, &lines)?;
             settle_lineage(conn, &kin)
         })?;
     }
-    let parent = s.parent.as_ref().map(SessionId::as_str);
-    Ok(Written { sid: known.sid, placed: parent.is_some() && parent != known.parent.as_deref() })
+    w.moved(moving)?;
+    Ok(Written { sid: known.sid, placed })
+}
+
+/// The sub-agents that a session started.
+fn children(conn: &Connection, id: &SessionId) -> rusqlite::Result<Vec<i64>> {
+    conn.prepare_cached("SELECT sid FROM session WHERE parent = ?1")?
+        .query_map([id.as_str()], |r| r.get(0))?
+        .collect()
 }
 
 fn holds_forks(conn: &Connection) -> rusqlite::Result<bool> {
@@ -362,12 +379,21 @@ fn write(conn: &Connection, s: &SessionRecord, l: &Lines, known: Option<&Known>)
     )
 }
 
-pub(crate) fn add_totals(conn: &Connection, sid: i64, d: &Delta) -> rusqlite::Result<()> {
+/// Adds to a session's sums; `span` are the first and the last slot in which it has more calls now.
+pub(crate) fn add_totals(
+    conn: &Connection,
+    sid: i64,
+    d: &Delta,
+    span: Option<(i64, i64)>,
+) -> rusqlite::Result<()> {
     let (usd_large, usd_small) = d.usd.parts();
+    let (first, last) = span.unzip();
     conn.prepare_cached(
         "UPDATE session SET calls = calls + ?2, unknown = unknown + ?3, input = input + ?4, output = output + ?5,
              cache_read = cache_read + ?6, cache_write = cache_write + ?7, thinking = thinking + ?8,
-             priced = priced + ?9, unpriced = unpriced + ?10, usd_large = usd_large + ?11, usd_small = usd_small + ?12
+             priced = priced + ?9, unpriced = unpriced + ?10, usd_large = usd_large + ?11, usd_small = usd_small + ?12,
+             approximate = approximate + ?13, first_slot = coalesce(min(first_slot, ?14), first_slot, ?14),
+             last_slot = coalesce(max(last_slot, ?15), last_slot, ?15)
          WHERE sid = ?1",
     )?
     .execute(params![
@@ -382,8 +408,21 @@ pub(crate) fn add_totals(conn: &Connection, sid: i64, d: &Delta) -> rusqlite::Re
         d.priced,
         d.unpriced,
         usd_large,
-        usd_small
+        usd_small,
+        d.approximate,
+        first,
+        last
     ])?;
+    Ok(())
+}
+
+/// Finds out between which slots a session has calls, after some have gone.
+pub(crate) fn find_span(conn: &Connection, sid: i64) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "UPDATE session SET first_slot = (SELECT min(slot) FROM total WHERE sid = ?1),
+             last_slot = (SELECT max(slot) FROM total WHERE sid = ?1) WHERE sid = ?1",
+    )?
+    .execute([sid])?;
     Ok(())
 }
 
@@ -391,7 +430,7 @@ pub(crate) fn add_totals(conn: &Connection, sid: i64, d: &Delta) -> rusqlite::Re
 pub(crate) fn forget_totals(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(
         "UPDATE session SET calls = 0, unknown = 0, input = 0, output = 0, cache_read = 0, cache_write = 0, thinking = 0,
-             priced = 0, unpriced = 0, usd_large = 0, usd_small = 0",
+             priced = 0, unpriced = 0, usd_large = 0, usd_small = 0, approximate = 0, first_slot = NULL, last_slot = NULL",
     )
 }
 

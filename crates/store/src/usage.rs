@@ -1,12 +1,18 @@
-//! Sums over `total`: per slot (days are cut from them), model, project and session.
+//! Sums of usage: by days, model, project and session. From what is rolled up (`rollup.rs`), and where that is not there,
+//! or ends within a block, from `total`.
+
+use std::collections::{BTreeMap, HashMap};
 
 use agenthub_core::{
     Model, SessionId, Time, Tokens,
     price::{Band, Cost, Usd},
 };
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
-use crate::{Store, StoreError, calls, costs, models};
+use crate::{
+    Store, StoreError, calls, costs, models,
+    rollup::{self, Cut, FOLDER_FLOOR, Run},
+};
 
 /// What a number of calls used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,23 +83,223 @@ pub struct ModelSum {
 /// What to sum by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    Slot,
-    SlotModel,
     Model,
     Project,
     Session,
 }
 
-/// One group of calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsageSlot {
-    pub slot: i64,
+/// One group of calls. Only what they are grouped by is filled in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
     pub model: Model,
     pub cwd: Option<String>,
     pub session: Option<(String, Option<String>)>,
     pub approximate_calls: u32,
     pub sum: Sum,
 }
+
+/// A sum with its calls whose time is about known.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    approximate: u32,
+    sum: Sum,
+}
+
+impl Part {
+    /// Columns `approximate, calls, …` from `first` on.
+    fn from_columns(r: &Row<'_>, first: usize) -> rusqlite::Result<Part> {
+        Ok(Part { approximate: count(r.get(first)?), sum: Sum::from_columns(r, first + 1)? })
+    }
+
+    fn add(&mut self, o: Part) {
+        self.approximate = self.approximate.saturating_add(o.approximate);
+        self.sum = self.sum.plus(o.sum);
+    }
+
+    fn named(self, used: Used) -> Used {
+        Used { approximate_calls: self.approximate, sum: self.sum, ..used }
+    }
+}
+
+/// Sums of `used`, of the blocks of a run, each with its block and what it is of.
+fn blocks(
+    conn: &Connection,
+    cut: Cut,
+    run: Run,
+    mut with: impl FnMut(i64, i64, Part) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let mut found = conn.prepare_cached(
+        "SELECT bucket, which, approximate, calls, unknown, input, output, cache_read, cache_write, thinking, priced,
+             unpriced, usd_large, usd_small FROM used
+         WHERE cut = ?1 AND grain = ?2 AND bucket >= ?3 AND bucket < ?4",
+    )?;
+    let mut rows = found.query(params![cut as i64, run.grain, run.first, run.end])?;
+    while let Some(r) = rows.next()? {
+        with(r.get(0)?, r.get(1)?, Part::from_columns(r, 2)?)?;
+    }
+    Ok(())
+}
+
+/// Sums of `total`, of sessions that are not deleted, in slots `from..until`.
+fn from_total<K>(
+    conn: &Connection,
+    group: &str,
+    (from, until): (i64, i64),
+    key: impl Fn(&Row<'_>) -> rusqlite::Result<K>,
+    mut with: impl FnMut(K, Part),
+) -> rusqlite::Result<()> {
+    let mut found = conn.prepare_cached(&format!(
+        "SELECT {group}, sum(t.approximate * t.calls), {}
+         FROM total AS t JOIN session AS s USING (sid)
+         WHERE +s.hidden = 0 AND t.slot >= ?1 AND t.slot < ?2 GROUP BY {group}",
+        SUMS.replace("sum(", "sum(t.")
+    ))?;
+    let columns = group.split(',').count();
+    let mut rows = found.query([from, until])?;
+    while let Some(r) = rows.next()? {
+        with(key(r)?, Part::from_columns(r, columns)?);
+    }
+    Ok(())
+}
+
+fn names(conn: &Connection) -> rusqlite::Result<HashMap<i64, Model>> {
+    conn.prepare_cached("SELECT mid, number, name, label FROM model")?
+        .query_map([], |r| Ok((r.get(0)?, models::from_columns(r, 1)?)))?
+        .collect()
+}
+
+fn by_model(conn: &Connection, from: i64, until: i64) -> rusqlite::Result<Vec<Used>> {
+    let mut sums: BTreeMap<i64, Part> = BTreeMap::new();
+    if rollup::is_there(conn)? {
+        for run in rollup::runs(from, until) {
+            blocks(conn, Cut::Model, run, |_, mid, part| {
+                sums.entry(mid).or_default().add(part);
+                Ok(())
+            })?;
+        }
+    } else {
+        from_total(
+            conn,
+            "t.mid",
+            (from, until),
+            |r| r.get(0),
+            |mid, part| sums.entry(mid).or_default().add(part),
+        )?;
+    }
+    let names = names(conn)?;
+    let named = |(mid, part): (i64, Part)| {
+        let model = names.get(&mid).cloned().unwrap_or_default();
+        part.named(Used { model, ..Used::default() })
+    };
+    Ok(sums.into_iter().map(named).collect())
+}
+
+fn by_project(conn: &Connection, from: i64, until: i64) -> rusqlite::Result<Vec<Used>> {
+    let mut sums: BTreeMap<Option<String>, Part> = BTreeMap::new();
+    let mut edges = vec![(from, until)];
+    if rollup::is_there(conn)? {
+        let mut by_folder: BTreeMap<i64, Part> = BTreeMap::new();
+        edges.clear();
+        for run in rollup::runs(from, until) {
+            if run.grain < FOLDER_FLOOR {
+                // Parts of blocks: a few hours at either end.
+                edges.push((run.first, run.end));
+            } else {
+                blocks(conn, Cut::Folder, run, |_, fid, part| {
+                    by_folder.entry(fid).or_default().add(part);
+                    Ok(())
+                })?;
+            }
+        }
+        let mut folder = conn.prepare_cached("SELECT cwd FROM folder WHERE fid = ?1")?;
+        for (fid, part) in by_folder {
+            let cwd = if fid == 0 { None } else { Some(folder.query_row([fid], |r| r.get(0))?) };
+            sums.entry(cwd).or_default().add(part);
+        }
+    }
+    for edge in edges {
+        from_total(conn, "s.cwd", edge, |r| r.get(0), |cwd, part| sums.entry(cwd).or_default().add(part))?;
+    }
+    Ok(sums.into_iter().map(|(cwd, part)| part.named(Used { cwd, ..Used::default() })).collect())
+}
+
+fn by_session(conn: &Connection, from: i64, until: i64) -> rusqlite::Result<Vec<Used>> {
+    // All that a session ever used stands with it.
+    let all = (from, until) == (i64::MIN, i64::MAX);
+    let sql = if all {
+        "SELECT id, name, approximate, calls, unknown, input, output, cache_read, cache_write, thinking, priced, unpriced,
+             usd_large, usd_small FROM session WHERE +hidden = 0 AND calls > 0 ORDER BY sid"
+            .to_owned()
+    } else {
+        format!(
+            "SELECT s.id, s.name, sum(t.approximate * t.calls), {}
+             FROM total AS t JOIN session AS s USING (sid)
+             WHERE +s.hidden = 0 AND t.slot >= ?1 AND t.slot < ?2 GROUP BY t.sid ORDER BY t.sid",
+            SUMS.replace("sum(", "sum(t.")
+        )
+    };
+    let mut found = conn.prepare_cached(&sql)?;
+    let used = |r: &Row<'_>| {
+        let session = Some((r.get(0)?, r.get(1)?));
+        Ok(Part::from_columns(r, 2)?.named(Used { session, ..Used::default() }))
+    };
+    if all { found.query_map([], used)?.collect() } else { found.query_map([from, until], used)?.collect() }
+}
+
+/// By stretches of time, as `key` tells them apart by their slots, and model.
+fn by_time<K: Ord + Copy>(
+    conn: &Connection,
+    from: i64,
+    until: i64,
+    key: impl Fn(i64) -> K,
+) -> rusqlite::Result<Vec<(K, Used)>> {
+    let mut sums: BTreeMap<(K, i64), Part> = BTreeMap::new();
+    if rollup::is_there(conn)? {
+        let mut split: Vec<i64> = Vec::new();
+        let slots = |first, end| Run { grain: 0, first, end };
+        let floor = rollup::slots(DAY_FLOOR, 1).start;
+        let (from, until) = (from.max(-EVER), until.min(EVER));
+        let (first, end) = (from.div_euclid(floor), until.div_euclid(floor) + 1);
+        blocks(conn, Cut::Model, Run { grain: DAY_FLOOR, first, end }, |bucket, mid, part| {
+            let block = rollup::slots(DAY_FLOOR, bucket);
+            let (start, last) = (block.start, block.end - 1);
+            if start >= from && last < until && key(start) == key(last) && !block.contains(&0) {
+                sums.entry((key(start), mid)).or_default().add(part);
+            } else if split.last() != Some(&bucket) {
+                split.push(bucket);
+            }
+            Ok(())
+        })?;
+        for bucket in split {
+            let block = rollup::slots(DAY_FLOOR, bucket);
+            blocks(
+                conn,
+                Cut::Model,
+                slots(block.start.max(from), block.end.min(until)),
+                |slot, mid, part| {
+                    sums.entry((key(slot), mid)).or_default().add(part);
+                    Ok(())
+                },
+            )?;
+        }
+    } else {
+        let of = |r: &Row<'_>| Ok((key(r.get(0)?), r.get(1)?));
+        from_total(conn, "t.slot, t.mid", (from, until), of, |group, part| {
+            sums.entry(group).or_default().add(part);
+        })?;
+    }
+    let names = names(conn)?;
+    let named = |((key, mid), part): ((K, i64), Part)| {
+        let model = names.get(&mid).cloned().unwrap_or_default();
+        (key, part.named(Used { model, ..Used::default() }))
+    };
+    Ok(sums.into_iter().map(named).collect())
+}
+
+/// The grain from which days are put together: 16 slots are four hours.
+const DAY_FLOOR: u32 = 1;
+/// In slots: beyond any time that there is.
+const EVER: i64 = 1 << 48;
 
 impl Store {
     /// What the calls of a session used and cost from one moment to another, both included.
@@ -153,44 +359,32 @@ impl Store {
         })
     }
 
-    /// Sums of all calls of sessions that are not deleted, in slots `from..until`, grouped. Only the fields that `by`
-    /// groups by are filled in.
+    /// Sums of all calls of sessions that are not deleted, in slots `from..until`, grouped.
     ///
     /// # Errors
     /// When SQLite refuses.
-    pub fn usage(&self, by: By, from: i64, until: i64) -> Result<Vec<UsageSlot>, StoreError> {
-        let group = match by {
-            By::Slot => "t.slot",
-            By::SlotModel => "t.slot, t.mid",
-            By::Model => "t.mid",
-            By::Project => "s.cwd",
-            By::Session => "t.sid",
-        };
-        let sql = format!(
-            "SELECT min(t.slot), m.number, m.name, m.label, s.cwd, s.id, s.name,
-                 sum(CASE WHEN t.approximate THEN t.calls ELSE 0 END), {}
-             FROM total AS t JOIN session AS s USING (sid) JOIN model AS m USING (mid)
-             WHERE s.hidden = 0 AND t.slot >= ?1 AND t.slot < ?2 GROUP BY {group} ORDER BY {group}",
-            SUMS.replace("sum(", "sum(t.")
-        );
-        self.read(|conn| {
-            conn.prepare_cached(&sql)?
-                .query_map(params![from, until], |r| {
-                    Ok(UsageSlot {
-                        slot: if matches!(by, By::Slot | By::SlotModel) { r.get(0)? } else { 0 },
-                        model: if matches!(by, By::Model | By::SlotModel) {
-                            models::from_columns(r, 1)?
-                        } else {
-                            Model::default()
-                        },
-                        cwd: if by == By::Project { r.get(4)? } else { None },
-                        session: if by == By::Session { Some((r.get(5)?, r.get(6)?)) } else { None },
-                        approximate_calls: count(r.get(7)?),
-                        sum: Sum::from_columns(r, 8)?,
-                    })
-                })?
-                .collect()
+    pub fn usage(&self, by: By, from: i64, until: i64) -> Result<Vec<Used>, StoreError> {
+        self.at_once(|store| {
+            store.read(|conn| match by {
+                By::Model => by_model(conn, from, until),
+                By::Project => by_project(conn, from, until),
+                By::Session => by_session(conn, from, until),
+            })
         })
+    }
+
+    /// The same by stretches of time and model. `day` says in which stretch a slot is, and those of one lie together. Slot 0
+    /// stands for calls whose time is not known, and for itself.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn usage_in<K: Ord + Copy>(
+        &self,
+        from: i64,
+        until: i64,
+        day: impl Fn(i64) -> K,
+    ) -> Result<Vec<(K, Used)>, StoreError> {
+        self.at_once(|store| store.read(|conn| by_time(conn, from, until, day)))
     }
 
     /// The sessions that have calls in slots `from..until`, deleted ones left out.
@@ -199,9 +393,12 @@ impl Store {
     /// When SQLite refuses.
     pub fn sessions_with_calls(&self, from: i64, until: i64) -> Result<u32, StoreError> {
         self.read(|conn| {
+            // Most have all of their calls there, or none; only what reaches across an edge is looked at closer.
             conn.prepare_cached(
-                "SELECT count(DISTINCT sid) FROM total JOIN session AS s USING (sid)
-                 WHERE s.hidden = 0 AND slot >= ?1 AND slot < ?2",
+                "SELECT count(*) FROM session AS s
+                 WHERE hidden = 0 AND first_slot < ?2 AND last_slot >= ?1
+                     AND ((first_slot >= ?1 AND last_slot < ?2)
+                         OR EXISTS (SELECT 1 FROM total AS t WHERE t.sid = s.sid AND t.slot >= ?1 AND t.slot < ?2))",
             )?
             .query_row(params![from, until], |r| Ok(count(r.get(0)?)))
         })

@@ -241,8 +241,16 @@ fn row_model(name: &str) -> &str {
 }
 
 fn stamp(table: &PriceTable, own: &BTreeMap<String, Set>) -> String {
+    hash(&format!("{RULES} {table:?} {own:?}"))
+}
+
+/// Tells prices of one model apart by which its calls may cost differently. The same in every process.
+pub fn fingerprint(prices: &[Price]) -> String {
+    hash(&format!("{RULES} {prices:?}"))
+}
+
+fn hash(text: &str) -> String {
     // FNV-1a: the standard library's hashes may differ from one build to another.
-    let text = format!("{RULES} {table:?} {own:?}");
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));

@@ -1,4 +1,5 @@
-//! Fetching newer prices once a week, if the person switched that on (spec M1, P4).
+//! Making costs anew when prices change, and fetching newer prices once a week, if the person switched that on (spec M1,
+//! P4).
 
 use std::{
     sync::mpsc,
@@ -15,7 +16,29 @@ const WEEK_MS: i64 = 7 * 24 * 3_600_000;
 /// After an attempt that failed, and at the most.
 const LEAST_GAP: Duration = Duration::from_secs(6 * 3_600);
 
+/// So many sessions' costs are made anew at a time: some 50 ms, in which nothing else is done.
+const PORTION: u32 = 1_000;
+
 impl Engine {
+    /// Makes a portion of the costs anew that are not by today's prices yet.
+    pub(super) fn reprice(&mut self) {
+        match self.store.reprice(PORTION) {
+            Ok(true) => {}
+            Ok(false) => self.stored = true,
+            Err(e) => {
+                self.failed(&e);
+                self.store.put_off_repricing();
+            }
+        }
+    }
+
+    /// Makes all of them anew.
+    pub(crate) fn reprice_all(&mut self) {
+        while self.store.is_repricing() {
+            self.reprice();
+        }
+    }
+
     /// Starts a sync on a thread of its own, when one is due; the engine looks again when it is done.
     pub(super) fn sync_prices(&mut self, tell: &mpsc::Sender<Input>) {
         if !self.settings.values.prices.weekly_sync

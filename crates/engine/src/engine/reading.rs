@@ -61,6 +61,10 @@ impl Engine {
         self.stop_following();
         self.forget_runs();
         self.publish();
+        // After what it was read for is told: views are right without, and nobody is to wait for it.
+        if let Err(e) = self.store.roll_up() {
+            tracing::warn!("sums are slower until the next pass: {e}");
+        }
     }
 
     fn note_home(&mut self, listing: &agy::Listing) {

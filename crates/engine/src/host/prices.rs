@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use agenthub_core::{Model, price::Rate};
-use agenthub_store::{self as store, By, UsageSlot};
+use agenthub_store::{self as store, By, Used};
 
 use super::{Host, store_error};
 use crate::{
@@ -127,7 +127,7 @@ impl Host {
         Ok(view.models.into_iter().find(is))
     }
 
-    fn models_used(&self) -> Result<Vec<UsageSlot>, ErrorView> {
+    fn models_used(&self) -> Result<Vec<Used>, ErrorView> {
         self.asked(|reader| reader.usage(By::Model, i64::MIN, i64::MAX).map_err(|e| store_error(&e)))
     }
 
@@ -141,8 +141,10 @@ impl Host {
     fn have_costs_made_anew(&self) -> Result<(), ErrorView> {
         let here = self.shared.tell(crate::engine::Input::Person);
         if !here && port::look(&self.shared.places.port()).is_err() {
-            // None runs: one that is only opened does it.
-            drop(self.shared.engine()?);
+            // None runs: one is opened for it.
+            if let Some(mut engine) = self.shared.engine()? {
+                engine.reprice_all();
+            }
         }
         let wanted = self.prices()?.book.stamp().to_owned();
         let started = Instant::now();

@@ -6,7 +6,7 @@ use agenthub_core::{
     Model, Time, day_of,
     price::{Book, How, Own, Price, Row, Vendor, price_at, vendor},
 };
-use agenthub_store::{Sum, UsageSlot};
+use agenthub_store::{Sum, Used};
 use jiff::{civil::Date, tz::TimeZone};
 
 use super::{Now, Prices, file::rates_view, sync};
@@ -24,7 +24,7 @@ pub(crate) struct At<'a> {
     pub(crate) weekly_sync: bool,
 }
 
-pub(crate) fn view(prices: &Now, used: &[UsageSlot], at: &At<'_>) -> view::PricingView {
+pub(crate) fn view(prices: &Now, used: &[Used], at: &At<'_>) -> view::PricingView {
     view::PricingView {
         schema: view::SCHEMA,
         note: NOTE.to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn view(prices: &Now, used: &[UsageSlot], at: &At<'_>) -> view::Prici
 
 pub(crate) fn status(
     prices: &Now,
-    used: &[UsageSlot],
+    used: &[Used],
     at: &At<'_>,
     synced: Option<view::PriceChanges>,
 ) -> view::PricingStatus {
@@ -80,7 +80,7 @@ fn table(p: &Prices, at: &At<'_>) -> view::PriceTable {
 }
 
 /// Every model that calls name, by the name that the other documents give it and its label.
-fn models(prices: &Now, used: &[UsageSlot], now: Time) -> Vec<view::PricedModel> {
+fn models(prices: &Now, used: &[Used], now: Time) -> Vec<view::PricedModel> {
     let mut grouped: BTreeMap<(String, Option<String>), (Model, Sum)> = BTreeMap::new();
     for u in used {
         let key = (convert::model_name(&u.model), u.model.label.clone());

@@ -15,7 +15,7 @@ use jiff::{
     tz::TimeZone,
 };
 
-use super::{Edge, UsageQuery, edge, row, totals};
+use super::{Edge, UsageQuery, day, edge, row, totals};
 use crate::{
     convert, host, settings,
     view::{
@@ -102,9 +102,7 @@ fn asked(
     let order = Order::of(&reader.models_in_order().map_err(says)?);
     let mut models: BTreeMap<usize, (u32, Sum)> = BTreeMap::new();
     let mut by_day: BTreeMap<Option<Date>, BTreeMap<usize, (u32, Sum)>> = BTreeMap::new();
-    for u in reader.usage(By::SlotModel, from, until).map_err(says)? {
-        // Slot 0 stands for calls whose time is not known.
-        let day = if u.slot == 0 { None } else { day_of(Time::of_slot(u.slot), zone) };
+    for (day, u) in reader.usage_in(from, until, |slot| day(slot, zone)).map_err(says)? {
         let model = order.place(&u.model);
         for group in [models.entry(model), by_day.entry(day).or_default().entry(model)] {
             let (approximate, sum) = group.or_default();

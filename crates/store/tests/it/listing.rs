@@ -8,6 +8,10 @@ fn numbered(w: &World, f: &Filter, sort: Sort, ascending: bool) -> Vec<usize> {
     let rows = w.store.sessions(f, sort, ascending, 0, 1_000).unwrap();
     let numbers: Vec<usize> =
         rows.iter().map(|s| usize::from_str_radix(&s.id.as_str()[..8], 16).unwrap()).collect();
+    assert_eq!(
+        w.store.page(f, sort, ascending, 0, 1_000).unwrap(),
+        (rows.clone(), w.store.totals(f).unwrap())
+    );
     // The header counts what is listed, neither more nor less.
     let totals = w.store.totals(f).unwrap();
     assert_eq!(totals.sessions as usize, numbers.len());

@@ -30,7 +30,7 @@ fn s09_deleted_stays_deleted_when_the_file_changes() {
     assert_eq!(listed(&w), [1]);
     assert_eq!(w.store.session(&id(0)).unwrap(), None);
     assert_eq!(w.store.totals(&Filter::default()).unwrap().sum.tokens.input, 1);
-    assert_eq!(w.store.usage(By::Slot, 0, i64::MAX).unwrap()[0].sum.tokens.input, 1);
+    assert_eq!(w.store.usage(By::Model, 0, i64::MAX).unwrap()[0].sum.tokens.input, 1);
     assert_eq!(w.store.recent(crate::world::at(-9), crate::world::at(-9), &[]).unwrap(), []);
     // Restored, it has all that was read meanwhile.
     w.store.set_deleted(&[]).unwrap();

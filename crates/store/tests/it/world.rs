@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use agenthub_core::{AtSource, CallKey, CallKind, Model, SessionId, Sighting, Stamp, Time, Tokens, Tool};
+use agenthub_core::{
+    AtSource, CallKey, CallKind, Model, SessionId, Sighting, Stamp, Time, Tokens, Tool, price::Book,
+};
 use agenthub_store::{Change, Conversation, SessionRecord, Store};
 use rusqlite::{Connection, types::Value};
 
@@ -99,6 +102,13 @@ impl World {
 
     pub(crate) fn apply(&mut self, changes: &[Change]) {
         self.store.apply(changes).unwrap();
+    }
+
+    /// Has all costs be by a book; says whether any had to be made anew.
+    pub(crate) fn price(&mut self, book: Arc<Book>) -> bool {
+        let stale = self.store.price_by(book).unwrap();
+        while self.store.reprice(1).unwrap() {}
+        stale
     }
 
     /// A second connection, for what the public API rightly cannot do.
