@@ -66,10 +66,10 @@ describe("Lanes", () => {
     await waitFor(() => expect(screen.getByText(/more lanes had nothing to do/)).toBeVisible());
     const drawn = () => document.querySelectorAll("[data-lane]").length;
     expect(drawn()).toBeLessThan(12);
-    door.emit("navigate", { screen: "lanes", id: "x250" });
-    await waitFor(() => expect(document.querySelector('[data-lane="x250"]')).toHaveFocus());
+    door.emit("navigate", { screen: "lanes", id: "x70" });
+    await waitFor(() => expect(document.querySelector('[data-lane="x70"]')).toHaveFocus());
     await fireEvent.click(screen.getByRole("button", { name: "Show" }));
-    await waitFor(() => expect(drawn()).toBe(308));
+    await waitFor(() => expect(drawn()).toBe(88));
   });
 
   it("has one tab stop and moves by arrows, N and W", async () => {
@@ -302,7 +302,7 @@ describe("Session", () => {
   it("shows turns, why, context, tokens, warnings and kin", async () => {
     await open("full", `#/session/${ID(2)}`);
     expect(await screen.findByRole("heading", { level: 1, name: /Add soft-delete/ })).toBeVisible();
-    const turns = screen.getAllByRole("button", { expanded: false }).filter((b) => b.dataset["stop"]);
+    const turns = screen.getAllByRole("button", { expanded: false }).filter((b) => b.classList.contains("turn"));
     expect(turns).toHaveLength(4);
     expect(turns[0]).toHaveTextContent(/23\.8 k\s*–?\s*0:32$/);
     // A turn whose one call told no usage, and the one under way: its time goes on.

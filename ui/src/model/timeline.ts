@@ -1,5 +1,6 @@
 // A session's timeline as turns, and those as the rows of one flat list. Pure; entries, their order and their numbers come from Rust.
-import type { TimelineEntry, TurnSum } from "../bindings/view";
+import type { TimelineEntry, TurnSum, TurnTree } from "../bindings/view";
+import { flat, keys, nested, type Key, type Placed } from "./waterfall";
 
 export interface Turn {
   kind: "turn";
@@ -22,7 +23,17 @@ export type TimelineRow =
   | Mark
   /** The whole prompt, where its turn's head cannot hold it. */
   | { kind: "asked"; key: string; turn: Turn; text: string; open: boolean; long: boolean }
-  | { kind: "entry"; key: string; turn: Turn; entry: TimelineEntry; open: boolean; last: boolean };
+  /** The turn's axis, where anything lies on it. */
+  | { kind: "axis"; key: string; turn: Turn; keys: Key[] }
+  | { kind: "entry"; key: string; turn: Turn; placed: Placed; open: boolean; last: boolean };
+
+/** What of a turn's tree has come, by the turn's key. */
+export type Trees = Readonly<Record<string, TurnTree>>;
+
+/** The step by which a turn's tree is asked for. */
+export function stepOf(turn: Turn): number | null {
+  return turn.prompt?.step ?? turn.entries.find((e) => e.step !== null)?.step ?? null;
+}
 
 /** Turns in order, each with its sums. A checkpoint at a turn's edge stands between the turns. */
 export function items(timeline: readonly TimelineEntry[], sums: readonly TurnSum[]): TimelineItem[] {
@@ -63,7 +74,7 @@ export function items(timeline: readonly TimelineEntry[], sums: readonly TurnSum
 }
 
 /** The rows that are in the list now. `touched`: what the person opened or closed; else only the newest turn is open. */
-export function rows(all: readonly TimelineItem[], touched: Readonly<Record<string, boolean>>): TimelineRow[] {
+export function rows(all: readonly TimelineItem[], touched: Readonly<Record<string, boolean>>, trees: Trees = {}): TimelineRow[] {
   const out: TimelineRow[] = [];
   for (const item of all) {
     if (item.kind === "mark") {
@@ -78,12 +89,24 @@ export function rows(all: readonly TimelineItem[], touched: Readonly<Record<stri
       const key = `${item.key}/asked`;
       out.push({ kind: "asked", key, turn: item, text, open: touched[key] ?? false, long: text.length > 480 || text.split("\n", 7).length > 6 });
     }
-    // A key is the step's own, so that an open entry stays open when older ones are cut off.
+    const tree = trees[item.key];
+    const placed = tree ? nested(item.entries, tree) : flat(item.entries, item.sum);
+    if (placed.some((p) => p.offset_ms !== null)) out.push({ kind: "axis", key: `${item.key}/axis`, turn: item, keys: keys(placed) });
+    // A key is the step's own, so that an open entry stays open when older ones are cut off, or when its tree comes.
     const seen = new Map<string, number>();
-    item.entries.forEach((entry, i) => {
-      const key = unique(seen, `${item.key}/${entry.kind}${entry.step ?? `#${i}`}`);
-      out.push({ kind: "entry", key, turn: item, entry, open: touched[key] ?? false, last: i === item.entries.length - 1 });
+    let folded: number | null = null;
+    const from = out.length;
+    placed.forEach((p) => {
+      const of = p.session ?? p.entry.step ?? p.entry.at ?? "";
+      const key = unique(seen, `${item.key}/${p.depth > 2 ? `${p.depth}.` : ""}${p.entry.kind}${of}`);
+      // What a sub-agent did stands below it when it is opened.
+      if (folded !== null && p.depth > folded) return;
+      const open = touched[key] ?? false;
+      folded = p.session !== null && !open ? p.depth : null;
+      out.push({ kind: "entry", key, turn: item, placed: p, open, last: false });
     });
+    const last = out.length > from ? out.at(-1) : undefined;
+    if (last?.kind === "entry") last.last = true;
   }
   return out;
 }

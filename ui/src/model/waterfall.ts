@@ -1,27 +1,143 @@
-// Where an entry lies in its turn. Pure: times in, percent of the turn out.
-import type { TimelineEntry, TurnSum } from "../bindings/view";
+// A turn's waterfall: the spans of its tree, with what only the timeline tells between them, and where each lies in time. Pure:
+// the tree is the one that tracing sends, and comes from Rust; nothing is summed here.
+import type { TimelineEntry, TreeSpan, TurnSum, TurnTree } from "../bindings/view";
+
+/** An entry as a row of its turn's waterfall. */
+export interface Placed {
+  entry: TimelineEntry;
+  /** 1 for what the turn did itself, 2 for the tools that a call asked for, 3 for a sub-agent's turn, and so on. */
+  depth: number;
+  /** After the turn's beginning; `null`: not known. */
+  offset_ms: number | null;
+  /** Of a call: how much of it went by before the answer began. */
+  thinking_ms: number | null;
+  /** agy asked the model by itself: for a title or a summary. */
+  background: boolean;
+  /** Of a sub-agent's turn: its session. */
+  session: string | null;
+  /** How a tool or a call failed, in a word; `null` where its state says it already. */
+  failure: string | null;
+}
+
+/** From when to when a turn lasts, in milliseconds. */
+export interface Extent {
+  from: number;
+  length: number;
+  open: boolean;
+}
 
 export interface Bar {
   left: number;
   width: number;
   /** It goes on. */
   open: boolean;
+  /** Percent of its width before the answer began. */
+  thinking: number | null;
 }
 
-/** The turn's span in milliseconds: told, or until now while it is under way. */
-export function span(sum: TurnSum | null, now: number): number | null {
-  const from = sum?.at == null ? NaN : Date.parse(sum.at);
-  if (sum === null || Number.isNaN(from)) return null;
-  return Math.max(1, sum.duration_ms ?? now - from);
+/** The tree's extent, else the sum's; until now while the turn is under way. */
+export function extent(sum: TurnSum | null, tree: TurnTree | undefined, now: number): Extent | null {
+  const at = tree?.at ?? sum?.at;
+  const from = at == null ? NaN : Date.parse(at);
+  if (Number.isNaN(from)) return null;
+  const told = tree ? (tree.duration_us === null ? null : tree.duration_us / 1000) : (sum?.duration_ms ?? null);
+  return { from, length: Math.max(1, told ?? now - from), open: told === null };
 }
 
-export function bar(entry: TimelineEntry, sum: TurnSum | null, now: number): Bar | null {
-  const all = span(sum, now);
-  const at = entry.at === null ? NaN : Date.parse(entry.at);
-  if (all === null || sum?.at == null || Number.isNaN(at)) return null;
+export function bar(placed: Placed, all: Extent | null, now: number): Bar | null {
+  const { entry, offset_ms } = placed;
+  if (all === null || offset_ms === null) return null;
   const open = entry.duration_ms === null && (entry.state === "running" || entry.state === "waiting");
   // A moment without a length, such as an error, is a post.
-  const took = entry.duration_ms ?? (open ? Math.max(0, now - at) : 0);
-  const left = Math.min(100, Math.max(0, (100 * (at - Date.parse(sum.at))) / all));
-  return { left, width: Math.min(100 - left, (100 * took) / all), open };
+  const took = entry.duration_ms ?? (open ? Math.max(0, now - all.from - offset_ms) : 0);
+  const left = Math.min(100, Math.max(0, (100 * offset_ms) / all.length));
+  const thinking = placed.thinking_ms === null || took <= 0 ? null : Math.min(100, Math.max(0, (100 * placed.thinking_ms) / took));
+  return { left, width: Math.min(100 - left, (100 * took) / all.length), open, thinking };
+}
+
+const STEPS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 86_400];
+
+/** Round moments on a turn's axis, at most `most` after its beginning: how far apart in percent, and what stands at each. */
+export function axis(length: number, most = 3): { step: number; labels: string[] } {
+  const step = STEPS_S.find((s) => length / 1000 / s <= most + 0.999) ?? Math.ceil(length / 1000 / most);
+  const count = Math.floor(length / 1000 / step);
+  const [unit, size] = step < 60 ? ["s", 1] : step < 3600 ? ["min", 60] : ["h", 3600];
+  const labels = Array.from({ length: count + 1 }, (_, i) => (i === 0 ? "0" : `${Number(((i * step) / size).toFixed(2))} ${unit}`));
+  return { step: (100_000 * step) / length, labels };
+}
+
+/** What the shapes of a turn's bars mean. */
+export type Key = "thinking" | "answer" | "tool" | "subagent" | "wait";
+
+/** The shapes that are there, in their order. */
+export function keys(rows: readonly Placed[]): Key[] {
+  const drawn = rows.filter((r) => r.offset_ms !== null);
+  const has: [Key, boolean][] = [
+    ["thinking", drawn.some((r) => (r.thinking_ms ?? 0) > 0)],
+    ["answer", drawn.some((r) => r.entry.kind === "call")],
+    ["tool", drawn.some((r) => r.entry.kind === "tool")],
+    ["subagent", drawn.some((r) => r.entry.kind === "subagent")],
+    ["wait", drawn.some((r) => r.entry.kind === "wait" || r.entry.state === "waiting")],
+  ];
+  return has.filter(([, there]) => there).map(([key]) => key);
+}
+
+/** Entries as they stood before their tree has come: calls and what came with them. */
+export function flat(entries: readonly TimelineEntry[], sum: TurnSum | null): Placed[] {
+  return entries.map((entry) => placed(entry, entry.kind === "tool" || entry.kind === "subagent" || entry.kind === "wait" ? 2 : 1, sum?.at ?? null));
+}
+
+/** The tree's spans in their order, each with what the timeline says of the same step, and what has no span where its time puts it. */
+export function nested(entries: readonly TimelineEntry[], tree: TurnTree): Placed[] {
+  const out: Placed[] = [];
+  const left = new Set(entries);
+  const own = tree.spans[0]?.session;
+  for (const span of tree.spans.slice(1)) {
+    const same = span.step === null || span.session !== own || span.kind === "turn" ? undefined : entries.find((e) => left.has(e) && e.step === span.step && kindOf(e) === span.kind);
+    if (same) left.delete(same);
+    out.push(ofSpan(span, same));
+  }
+  for (const entry of left) {
+    const here = placed(entry, entry.kind === "wait" || entry.kind === "tool" || entry.kind === "subagent" ? 2 : 1, tree.at);
+    out.splice(after(out, here), 0, here);
+  }
+  return out;
+}
+
+function kindOf(entry: TimelineEntry): TreeSpan["kind"] | null {
+  return entry.kind === "call" ? "call" : entry.kind === "tool" || entry.kind === "subagent" ? "tool" : null;
+}
+
+function placed(entry: TimelineEntry, depth: number, from: string | null): Placed {
+  const at = entry.at === null || from === null ? NaN : Date.parse(entry.at) - Date.parse(from);
+  return { entry, depth, offset_ms: Number.isNaN(at) ? null : at, thinking_ms: null, background: false, session: null, failure: null };
+}
+
+function ofSpan(span: TreeSpan, same: TimelineEntry | undefined): Placed {
+  const ms = (us: number | null) => (us === null ? null : us / 1000);
+  const kind = span.kind === "turn" ? "subagent" : span.kind;
+  const base: TimelineEntry = same ?? {
+    kind, turn: 0, step: span.step, at: span.at, approximate: span.approximate, duration_ms: null, name: span.name, state: span.state, tokens: null, cost_usd: null,
+    text: span.text, argument: null, arguments: null, call: null, copied_from: null,
+  };
+  return {
+    // A tool's own tokens are none; those below it stand below it.
+    entry: { ...base, at: span.at, approximate: span.approximate, duration_ms: ms(span.duration_us), state: span.state, ...(span.kind === "tool" ? {} : { tokens: span.tokens, cost_usd: span.cost_usd }) },
+    depth: span.depth,
+    offset_ms: span.offset_us / 1000,
+    thinking_ms: ms(span.thinking_us),
+    background: span.background,
+    session: span.kind === "turn" ? span.session : null,
+    failure: span.failure === null || span.failure === span.state || span.failure === "error" ? null : span.failure,
+  };
+}
+
+/** Before the first row of the turn's own that began later. What agy asked for by itself stands wherever it wrote it. */
+function after(rows: readonly Placed[], here: Placed): number {
+  if (here.offset_ms === null) return rows.length;
+  const at = here.offset_ms;
+  const later = rows.findIndex((r) => r.depth <= 2 && !r.background && r.offset_ms !== null && r.offset_ms > at);
+  if (later >= 0) return later;
+  const behind = rows.findLastIndex((r) => !r.background);
+  return behind + 1;
 }
