@@ -37,8 +37,10 @@ pub(crate) fn handler<R: Runtime>() -> impl Fn(Invoke<R>) -> bool + Send + Sync 
         hooks_plan,
         hooks_apply,
         tracing_status,
+        tracing_set,
         tracing_install,
         tracing_uninstall,
+        tracing_undo,
         tracing_test,
         notifications,
         mute_lane,
@@ -135,8 +137,16 @@ async fn hooks_apply(shell: State<'_, Shell>, token: String) -> Result<HooksPlan
 }
 
 #[tauri::command]
-async fn tracing_status(shell: State<'_, Shell>) -> Result<view::TracingStatus, ErrorView> {
+async fn tracing_status(shell: State<'_, Shell>) -> Result<view::TracingScreen, ErrorView> {
     ask(&shell, Host::tracing_status).await
+}
+
+#[tauri::command]
+async fn tracing_set(
+    shell: State<'_, Shell>,
+    patch: view::TracingPatch,
+) -> Result<view::TracingSaved, ErrorView> {
+    ask(&shell, move |host| host.tracing_set(&patch)).await
 }
 
 #[tauri::command]
@@ -153,8 +163,15 @@ async fn tracing_uninstall(
     shell: State<'_, Shell>,
     purge: bool,
     dry_run: bool,
+    token: Option<String>,
 ) -> Result<view::TracingChange, ErrorView> {
-    ask(&shell, move |host| host.tracing_uninstall(purge, dry_run)).await
+    ask(&shell, move |host| host.tracing_uninstall(purge, dry_run, token.as_deref())).await
+}
+
+/// Without a token it shows; it writes only what a plan with this token has shown.
+#[tauri::command]
+async fn tracing_undo(shell: State<'_, Shell>, token: Option<String>) -> Result<HooksPlan, ErrorView> {
+    ask(&shell, move |host| host.tracing_undo(token.as_deref())).await
 }
 
 #[tauri::command]

@@ -1,8 +1,10 @@
 //! The whole path of a trace: a simulated agy that runs hooks as agy does, the hook and the child that it leaves behind,
 //! and a backend that decodes what comes.
 
+mod change;
 mod costs;
 mod faults;
+mod large;
 mod privacy;
 mod setup;
 mod tree;

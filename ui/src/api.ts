@@ -2,7 +2,7 @@
 import type {
   BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, Notification, NotificationsDocument, SessionDetail, SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery,
   ExportFormat, Exported, UsageBy, UsageRange, UsageScreen, UsageScreenQuery,
-  TracingChange, TracingStatus, TracingTests, TracingWish, TurnTree,
+  TracingChange, TracingPatch, TracingSaved, TracingScreen, TracingTests, TracingWish, TurnTree,
   OwnPrice, PricedModel, PricingStatus, PricingView,
 } from "./bindings/view";
 
@@ -95,10 +95,15 @@ export const hooksStatus = () => call<HooksStatus>("hooks_status");
 export const hooksPlan = (action: HooksAction) => call<HooksPlan>("hooks_plan", { action });
 /** Writes what the plan with this token showed, and nothing else. */
 export const hooksApply = (token: string) => call<HooksPlan>("hooks_apply", { token });
-export const tracingStatus = () => call<TracingStatus>("tracing_status");
+export const tracingStatus = () => call<TracingScreen>("tracing_status");
+/** What needs no change of agy's files; what it does not name stays. */
+export const tracingSet = (patch: Partial<TracingPatch>) => call<TracingSaved>("tracing_set", { patch });
 /** With `dryRun` nothing is written: the answer has the difference, and its plan's token for the wish that carries it out. */
-export const tracingInstall = (wish: TracingWish, dryRun: boolean) => call<TracingChange>("tracing_install", { wish, dryRun });
-export const tracingUninstall = (purge: boolean, dryRun: boolean) => call<TracingChange>("tracing_uninstall", { purge, dryRun });
+export const tracingInstall = (wish: Partial<TracingWish>, dryRun: boolean) => call<TracingChange>("tracing_install", { wish, dryRun });
+/** Likewise: `token` is of the plan that was shown. */
+export const tracingUninstall = (purge: boolean, dryRun: boolean, token: string | null) => call<TracingChange>("tracing_uninstall", { purge, dryRun, token });
+/** Without a token, what taking back would change. */
+export const tracingUndo = (token: string | null) => call<HooksPlan>("tracing_undo", { token });
 /** One span to each destination, and what each backend said. */
 export const tracingTest = () => call<TracingTests>("tracing_test");
 export const usage = (query: UsageScreenQuery) => call<UsageScreen>("usage", { query });

@@ -24,6 +24,18 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
+/// A failure of which the printed document tells: with `--json` there is one document, not two.
+#[derive(Debug)]
+pub(crate) struct Told(pub(crate) Failed);
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Told {}
+
 pub(crate) fn main() -> ExitCode {
     // agy waits for this one: nothing else is set up before it.
     if let Some(done) = trace::hook::main() {
@@ -47,10 +59,11 @@ pub(crate) fn main() -> ExitCode {
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            let code = e.downcast_ref::<Failed>().map_or("internal", |f| f.0.code.as_str());
-            let message =
-                e.downcast_ref::<Failed>().map_or_else(|| format!("{e:#}"), |f| f.0.message.clone());
-            if args.json() {
+            let told = e.downcast_ref::<Told>();
+            let failed = e.downcast_ref::<Failed>().or(told.map(|t| &t.0));
+            let code = failed.map_or("internal", |f| f.0.code.as_str());
+            let message = failed.map_or_else(|| format!("{e:#}"), |f| f.0.message.clone());
+            if args.json() && told.is_none() {
                 tell_error(code, &message);
             }
             tracing::debug!("{e:?}");

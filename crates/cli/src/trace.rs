@@ -16,7 +16,7 @@ use agenthub_engine::{
 use crate::{
     hooks,
     out::{self, age, safe},
-    run::Failed,
+    run::{Failed, Told},
 };
 use args::{Install, TraceCommand};
 
@@ -44,12 +44,12 @@ pub(crate) fn run(config: &Config, command: &TraceCommand) -> anyhow::Result<()>
             Ok(out::line(end)?)
         }
         TraceCommand::Uninstall { purge, dry_run, json } => {
-            let change = tracer()?.uninstall(*purge, *dry_run).map_err(Failed)?;
+            let change = tracer()?.uninstall(*purge, *dry_run, None).map_err(Failed)?;
             if *json {
                 return out::json(&change);
             }
             out::line(&hooks::shown(&change.plan))?;
-            for note in change.notes.iter().filter(|_| !dry_run) {
+            for note in &change.notes {
                 out::line(&safe(note))?;
             }
             let end = if *dry_run { "Nothing was written (`--dry-run`)." } else { "Tracing is off." };
@@ -62,12 +62,16 @@ pub(crate) fn run(config: &Config, command: &TraceCommand) -> anyhow::Result<()>
             } else {
                 out::line(&tested(&tests))?;
             }
-            if tests.ok { Ok(()) } else { Err(not_taken(&tests).into()) }
+            let not = tests.tests.iter().filter(|t| t.attempt.fate != "taken");
+            if tests.ok { Ok(()) } else { Err(not_taken(not.map(|t| t.destination.as_str()))) }
         }
         TraceCommand::Export { session, dry_run, json } => {
             let done = tracer()?.export(session, *dry_run).map_err(Failed)?;
+            let not = done.destinations.iter().filter(|d| d.enabled && !took(d)).map(|d| d.id.as_str());
+            let end = if done.ok { Ok(()) } else { Err(not_taken(not)) };
             if *json {
-                return out::json(&done);
+                out::json(&done)?;
+                return end;
             }
             if *dry_run {
                 for r in &done.requests {
@@ -78,7 +82,8 @@ pub(crate) fn run(config: &Config, command: &TraceCommand) -> anyhow::Result<()>
             let mut lines =
                 vec![format!("{}: {} turns, {} spans.", safe(&done.session), done.turns, done.spans)];
             lines.extend(done.destinations.iter().flat_map(|d| destination(d, jiff::Timestamp::now())));
-            Ok(out::line(&lines.join("\n"))?)
+            out::line(&lines.join("\n"))?;
+            end
         }
         // Without an event there is nothing to take over.
         TraceCommand::Hook { .. } => Ok(()),
@@ -103,6 +108,8 @@ fn work(config: &Config, limit: Duration) -> anyhow::Result<()> {
 fn wish(i: &Install) -> Result<tracer::Install, Failed> {
     let said = TracingWish {
         preset: i.preset.as_deref().map(safe),
+        destination: i.destination.clone(),
+        add: i.add,
         endpoint: i.endpoint.clone(),
         headers: i.headers.clone(),
         project: i.project.clone(),
@@ -176,11 +183,15 @@ fn tested(tests: &TracingTests) -> String {
     tests.tests.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn not_taken(tests: &TracingTests) -> Failed {
-    let which: Vec<&str> =
-        tests.tests.iter().filter(|t| t.attempt.fate != "taken").map(|t| t.destination.as_str()).collect();
-    Failed(ErrorView {
-        code: "not_taken".to_owned(),
-        message: format!("Not taken by: {}.", safe(&which.join(", "))),
-    })
+/// Whether the last answer was "all of it".
+fn took(d: &TracingDestination) -> bool {
+    d.waiting_spans == 0 && d.last.as_ref().is_none_or(|a| a.fate == "taken")
+}
+
+/// The exit code says it; what the backends said stands in the document already.
+fn not_taken<'a>(by: impl Iterator<Item = &'a str>) -> anyhow::Error {
+    let which: Vec<&str> = by.collect();
+    let which = if which.is_empty() { "the backend".to_owned() } else { safe(&which.join(", ")) };
+    Told(Failed(ErrorView { code: "not_taken".to_owned(), message: format!("Not taken by: {which}.") }))
+        .into()
 }

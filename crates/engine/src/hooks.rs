@@ -131,6 +131,11 @@ impl Hooks {
         status::status(self)
     }
 
+    /// Whether hooks.json has our hook, switched on or off.
+    pub(crate) fn is_there(&self) -> bool {
+        files::find(&self.hooks_json()).is_ok_and(|found| self.is_in(found.bytes.as_deref()))
+    }
+
     /// Brings the forwarder and the hook program up to date, if our hook is installed (spec H4). hooks.json is left alone,
     /// and what was removed stays removed. Another build's forwarder is left alone while its program is there.
     ///

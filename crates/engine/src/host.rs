@@ -1,11 +1,12 @@
 //! The one door for hosts: start, watch the board, ask, say.
 
 mod prices;
+mod traces;
 
 use std::{
     collections::HashMap,
     sync::{Arc, Condvar, Mutex, PoisonError, mpsc},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use agenthub_agy as agy;
@@ -22,15 +23,13 @@ use crate::{
     places::Places,
     port, pricing, queries,
     settings::{SettingsFile, Zone},
-    tracer::{self, Tracer},
+    tracer::Tracer,
     tracks, usage,
     view::{
         self, BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, HostNote,
         LanesDocument, Notification, NotificationsDocument, Problem, SCHEMA, SessionDetail, SessionDocument,
-        SessionsDocument, SessionsPage, SessionsQuery, SettingsView, TracingChange, TracingStatus,
-        TracingTests, TracingWish, Tracks, TracksQuery, UsageDocument,
+        SessionsDocument, SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery, UsageDocument,
     },
-    waterfall,
 };
 
 /// Everything that the engine tells, at one moment.
@@ -77,6 +76,8 @@ struct Shared {
     hang_up: tokio::sync::Notify,
     /// What was read for the lanes' tracks.
     tracks: Mutex<tracks::Cache>,
+    /// Whether agy's logs name an address, and when that was looked for.
+    address: Mutex<Option<(Instant, bool)>>,
     /// When this host began to watch.
     since: Time,
 }
@@ -196,16 +197,6 @@ impl Host {
         Ok(SessionDocument { schema: SCHEMA, session: detail.row.session, timeline: detail.timeline })
     }
 
-    /// One turn of a session as the tree that tracing sends, by the step that began it. Blocks.
-    ///
-    /// # Errors
-    /// `not_found` without such a session or turn, `store` when the store fails.
-    pub fn turn_tree(&self, id: &str, step: i64) -> Result<view::TurnTree, ErrorView> {
-        let book = self.prices()?.book;
-        let id = self.asked(|reader| queries::named(reader, id))?;
-        waterfall::tree(self.shared.home(), book, &id, step)
-    }
-
     /// What each lane of the board did in a stretch of time. Reads those of agy's files that changed since the last
     /// question. Blocks.
     ///
@@ -301,42 +292,6 @@ impl Host {
     /// `io` when our own folders can't be found.
     pub fn hooks_status(&self) -> Result<HooksStatus, ErrorView> {
         Ok(self.hooks()?.status())
-    }
-
-    /// How tracing stands. Blocks.
-    ///
-    /// # Errors
-    /// `io` when our own folders can't be used.
-    pub fn tracing_status(&self) -> Result<TracingStatus, ErrorView> {
-        self.tracer()?.status()
-    }
-
-    /// Switches tracing on or changes a destination, or shows what that would change. Blocks.
-    ///
-    /// # Errors
-    /// What is wrong in the wish; the codes of the hooks' installer.
-    pub fn tracing_install(&self, wish: &TracingWish, dry_run: bool) -> Result<TracingChange, ErrorView> {
-        self.tracer()?.install(&tracer::Install::of(wish)?, dry_run)
-    }
-
-    /// Takes the tracing hook away; `purge`: destinations and all that waits, too. Blocks.
-    ///
-    /// # Errors
-    /// The codes of the hooks' installer.
-    pub fn tracing_uninstall(&self, purge: bool, dry_run: bool) -> Result<TracingChange, ErrorView> {
-        self.tracer()?.uninstall(purge, dry_run)
-    }
-
-    /// Sends one span to each destination. Blocks for as long as a backend may take.
-    ///
-    /// # Errors
-    /// `bad_request` without any destination.
-    pub fn tracing_test(&self) -> Result<TracingTests, ErrorView> {
-        self.tracer()?.test()
-    }
-
-    fn tracer(&self) -> Result<Tracer, ErrorView> {
-        Tracer::new(&self.shared.config, self.shared.options.clock.clone())
     }
 
     fn hooks(&self) -> Result<Hooks, ErrorView> {
@@ -575,6 +530,7 @@ impl Shared {
             stopped: Condvar::new(),
             hang_up: tokio::sync::Notify::new(),
             tracks: Mutex::default(),
+            address: Mutex::default(),
             since,
         })
     }

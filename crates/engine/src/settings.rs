@@ -102,14 +102,15 @@ impl SettingsFile {
     /// # Errors
     /// `bad_settings` with the key when a value can't be or is not known; `io` when the file can't be read or written.
     pub(crate) fn merge(&self, patch: &Value) -> Result<(), ErrorView> {
-        self.edit(|_| patch.clone())
+        self.edit(|_| patch.clone()).map(drop)
     }
 
-    /// Merges a patch that follows from what is set now. Nobody else sets something in between.
+    /// Merges a patch that follows from what is set now. Nobody else sets something in between. Gives the name under which
+    /// a file that was no JSON object is kept.
     ///
     /// # Errors
     /// As [`SettingsFile::merge`].
-    pub(crate) fn edit(&self, patch: impl FnOnce(&Settings) -> Value) -> Result<(), ErrorView> {
+    pub(crate) fn edit(&self, patch: impl FnOnce(&Settings) -> Value) -> Result<Option<PathBuf>, ErrorView> {
         let bad = |key: &str, message: &str| error("bad_settings", format!("`{key}`: {message}"));
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let says = |e: io::Error| self.says(&e);
@@ -145,12 +146,24 @@ impl SettingsFile {
             return Err(bad(&p.key, &p.message));
         }
         if before == after && !text.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        if broken {
-            self.set_aside().map_err(says)?;
+        let aside = if broken { self.set_aside().map_err(says)? } else { None };
+        self.write(&format!("{new}\n")).map_err(says)?;
+        Ok(aside)
+    }
+
+    /// Why the file's settings are lost to whoever changes one now: it is no JSON object, or is set aside already for that
+    /// reason. `None` where all is well, and where it can't be read at all: then nothing can be changed either.
+    pub(crate) fn lost(&self) -> Option<String> {
+        match self.text() {
+            Err(Unusable::Broken(why)) => Some(format!(
+                "{} can't be read: {why}. What stands in it is not in force.",
+                convert::for_people(&self.path)
+            )),
+            Err(Unusable::Missing) => self.kept_aside(),
+            Ok(_) | Err(Unusable::Unreadable(_)) => None,
         }
-        self.write(&format!("{new}\n")).map_err(says)
     }
 
     pub(crate) fn view(&self, r: &Reading) -> SettingsView {
@@ -213,7 +226,8 @@ impl SettingsFile {
     }
 
     /// Moves the file to a name that nobody has; a link's own file stays where it is, and the link is moved.
-    fn set_aside(&self) -> io::Result<()> {
+    /// Gives the new name; `None` when another process was faster.
+    fn set_aside(&self) -> io::Result<Option<PathBuf>> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let free = (now..now + 1_000)
             .map(|n| self.path.with_file_name(format!("{BROKEN}{n}.json")))
@@ -221,14 +235,14 @@ impl SettingsFile {
         let aside = free.ok_or(io::ErrorKind::AlreadyExists)?;
         match fs::rename(&self.path, &aside) {
             // Another process was faster.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             done => {
                 tracing::warn!(
                     "{} could not be read and is kept as {}",
                     self.path.display(),
                     aside.display()
                 );
-                done
+                done.map(|()| Some(aside))
             }
         }
     }

@@ -4,6 +4,7 @@
 //! asks which turns are `due`, makes their `tree`, takes away what may not leave (`privacy`), and puts them into the
 //! `outbox`. What was sent stands in the `register`.
 
+mod change;
 mod due;
 mod export;
 mod hook;
@@ -13,6 +14,7 @@ mod privacy;
 mod register;
 mod settings;
 mod setup;
+mod standing;
 pub(crate) mod tree;
 mod work;
 
@@ -25,8 +27,6 @@ use std::{
 
 use agenthub_agy::{Home, Surface};
 use agenthub_core::Time;
-
-use agenthub_otlp::queue::When;
 
 use crate::{Clock, Config, places::Places, pricing, view::ErrorView};
 use outbox::Spool;
@@ -84,7 +84,7 @@ impl Tracer {
     pub fn work(&self, patience: Patience, limit: Duration) -> anyhow::Result<Worked> {
         let until = Instant::now() + limit;
         let (settings, problems) = self.settings();
-        for p in problems {
+        for p in &problems {
             tracing::debug!("in the settings, `{}`: {}", p.key, p.message);
         }
         if !settings.is_on() {
@@ -93,13 +93,12 @@ impl Tracer {
             let _ = fs::remove_dir_all(self.open());
             return Ok(Worked::default());
         }
-        let secrets = self.secrets().map_err(|e| anyhow::anyhow!(e.message))?;
-        let mut spool = Spool::new(self.queue(), &settings, &secrets, self.clock.clone());
-        let mut work = Work { tracer: self, settings: settings.clone(), outbox: &mut spool, patience, until };
+        let mut spool = Spool::new(self).map_err(|e| anyhow::anyhow!(e.message))?;
+        let mut work = Work { tracer: self, settings, outbox: &mut spool, patience, until };
         let worked = work.run();
         match patience {
             Patience::Waits => spool.drain_patiently(until),
-            Patience::Looks => drop(spool.drain(When::Due, until)),
+            Patience::Looks => spool.drain_due(until),
         }
         worked
     }

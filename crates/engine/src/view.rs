@@ -40,8 +40,9 @@ pub use pricing::{
 };
 
 pub use tracing::{
-    TracingAttempt, TracingChange, TracingContent, TracingDestination, TracingExport, TracingProblem,
-    TracingStatus, TracingTest, TracingTests, TracingWish,
+    TracingAttempt, TracingChange, TracingContent, TracingContentPatch, TracingDestination,
+    TracingDestinationPatch, TracingExport, TracingHeader, TracingPatch, TracingPreset, TracingProblem,
+    TracingSaved, TracingScreen, TracingStatus, TracingSurface, TracingTest, TracingTests, TracingWish,
 };
 pub use tracks::{LaneTrack, Segment, SegmentKind, Tracks, TracksQuery};
 pub use usage::{
@@ -548,6 +549,14 @@ pub fn bindings() -> String {
         TracingDestination,
         TracingAttempt,
         TracingWish,
+        TracingPatch,
+        TracingContentPatch,
+        TracingDestinationPatch,
+        TracingSaved,
+        TracingScreen,
+        TracingSurface,
+        TracingPreset,
+        TracingHeader,
         TracingChange,
         TracingTests,
         TracingTest,

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 pub use certificate::Certificate;
 pub use http::Request;
-pub use received::{Received, of_gzip as decoded};
+pub use received::{Received, of_gzip as decoded, unzipped};
 
 /// What the receiver does with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -110,7 +110,8 @@ pub fn of_gzip(zipped: &[u8]) -> Result<Vec<Received>, String> {
     spans_of(&unzipped(zipped)?)
 }
 
-fn unzipped(zipped: &[u8]) -> Result<Vec<u8>, String> {
+/// The message as it was before it was zipped.
+pub fn unzipped(zipped: &[u8]) -> Result<Vec<u8>, String> {
     let mut plain = Vec::new();
     flate2::read::GzDecoder::new(zipped)
         .read_to_end(&mut plain)

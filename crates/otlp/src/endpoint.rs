@@ -115,6 +115,15 @@ impl Endpoint {
         self.uri.scheme_str() == Some("https")
     }
 
+    /// Whether both lead to the same server over the same protocol: what is secret to one may go to the other.
+    pub fn is_same_server(&self, other: &Endpoint) -> bool {
+        let origin = |e: &Endpoint| {
+            let usual = if e.is_tls() { 443 } else { 80 };
+            (e.is_tls(), e.host.trim_end_matches('.').to_owned(), e.uri.port_u16().unwrap_or(usual))
+        };
+        origin(self) == origin(other)
+    }
+
     /// What works, but is likely not meant.
     pub fn doubt(&self, with_headers: bool) -> Option<String> {
         if self.uri.port_u16() == Some(GRPC_PORT) {
@@ -263,6 +272,28 @@ mod tests {
         assert!(!format!("{keyed:?}").contains("hunter2"));
         let refusal = Endpoint::parse("e.org/x?api_key=hunter2", false).unwrap_err();
         assert!(!refusal.message.contains("hunter2"), "{refusal}");
+    }
+
+    #[test]
+    fn r4_servers_are_told_apart_by_protocol_host_and_port() {
+        let same = |a: &str, b: &str| {
+            Endpoint::parse(a, false).unwrap().is_same_server(&Endpoint::parse(b, false).unwrap())
+        };
+        for (a, b) in [
+            ("https://e.org", "https://E.org:443/other/v1/traces?x=1"),
+            ("http://e.org.", "http://e.org:80"),
+            ("http://localhost:4318", "http://localhost:4318/v1/traces"),
+        ] {
+            assert!(same(a, b) && same(b, a), "{a} {b}");
+        }
+        for (a, b) in [
+            ("https://e.org", "https://f.org"),
+            ("https://e.org", "http://e.org:443"),
+            ("http://localhost:4318", "http://localhost:6006"),
+            ("https://e.org", "https://sub.e.org"),
+        ] {
+            assert!(!same(a, b) && !same(b, a), "{a} {b}");
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn last(agy: &Live, event: HookEvent) -> HookRun {
     agy.hooks().runs().iter().rfind(|r| r.event == event).unwrap().clone()
 }
 
-fn hook(t: &Traced, event: &str, stdin: &str) -> std::process::Child {
+pub(super) fn hook(t: &Traced, event: &str, stdin: &str) -> std::process::Child {
     let script = t.rig.home.root().join("config/agenthub-tracing.sh");
     let mut hook = Command::new(script);
     hook.arg(event).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -159,7 +159,7 @@ fn killed(times: u32) {
 
 /// Kills every process of this data folder that a hook started, and the hooks themselves.
 #[cfg(target_os = "linux")]
-fn kill_all(data: &str) {
+pub(super) fn kill_all(data: &str) {
     for entry in std::fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
         let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else { continue };
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();

@@ -5,19 +5,19 @@ use serde_json::Value;
 
 use super::*;
 
-fn config_file(rig: &Rig, name: &str) -> std::path::PathBuf {
+pub(super) fn config_file(rig: &Rig, name: &str) -> std::path::PathBuf {
     rig.config().config_dir.join(name)
 }
 
-fn hooks_json(rig: &Rig) -> std::path::PathBuf {
+pub(super) fn hooks_json(rig: &Rig) -> std::path::PathBuf {
     rig.home.root().join("config/hooks.json")
 }
 
-fn settings(rig: &Rig) -> Value {
+pub(super) fn settings(rig: &Rig) -> Value {
     serde_json::from_slice(&std::fs::read(config_file(rig, "settings.json")).unwrap()).unwrap()
 }
 
-fn ok(rig: &Rig, args: &[&str]) -> String {
+pub(super) fn ok(rig: &Rig, args: &[&str]) -> String {
     let out = rig.agenthub(args);
     assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap()

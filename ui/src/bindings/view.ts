@@ -1120,7 +1120,11 @@ file: string | null,
 /**
  * `none`, `email` or `hashed`.
  */
-user: string, host_name: boolean, content: TracingContent, 
+user: string, 
+/**
+ * Whether agy's logs name the signed-in person's address; `null` where it is not asked for.
+ */
+user_found: boolean | null, host_name: boolean, content: TracingContent, 
 /**
  * Products by the folder of their conversations, with their switches; others are on.
  */
@@ -1129,6 +1133,10 @@ surfaces: { [key in string]: boolean },
  * Conversations of which a turn is under way, held, or not yet sent.
  */
 open_conversations: number, 
+/**
+ * What all queues together may hold; beyond it the oldest is dropped.
+ */
+most_waiting_bytes: number, 
 /**
  * What is wrong in the settings, with what stands in for it.
  */
@@ -1142,7 +1150,11 @@ export type TracingContent = { prompts: boolean, answers: boolean, thinking: boo
  */
 longest: number, };
 
-export type TracingDestination = { id: string, preset: string, enabled: boolean, 
+export type TracingDestination = { id: string, preset: string, 
+/**
+ * The preset's, for people.
+ */
+name: string, enabled: boolean, 
 /**
  * Without what is secret in it.
  */
@@ -1152,9 +1164,21 @@ endpoint: string,
  */
 headers: Array<string>, 
 /**
+ * By which Phoenix and Arize sort.
+ */
+project: string | null, 
+/**
+ * The attributes' names: `both`, `gen_ai` or `open_inference`.
+ */
+profiles: string, 
+/**
  * What hinders it, found without the network.
  */
-error: ErrorView | null, waiting_spans: number, waiting_bytes: number, oldest_at: string | null, sent_spans: number, 
+error: ErrorView | null, 
+/**
+ * What works, but is likely not meant.
+ */
+doubt: string | null, waiting_spans: number, waiting_bytes: number, oldest_at: string | null, sent_spans: number, 
 /**
  * Of those that were sent, what the backend says it dropped.
  */
@@ -1167,6 +1191,10 @@ refused_spans: number,
  * Given up for age or space.
  */
 dropped_spans: number, 
+/**
+ * Files in its queue that were none of ours, and were set aside.
+ */
+damaged: number, 
 /**
  * Attempts in a row that did not go through.
  */
@@ -1192,7 +1220,15 @@ export type TracingWish = {
  */
 preset: string | null, 
 /**
- * `null`: the preset's own, where it has one.
+ * A destination by its own name; `null`: the one with this endpoint, else the only one of this preset, else a new one.
+ */
+destination: string | null, 
+/**
+ * A new one, whatever is there.
+ */
+add: boolean, 
+/**
+ * `null`: as it is; of a new one the preset's own, where it has one.
  */
 endpoint: string | null, 
 /**
@@ -1207,6 +1243,110 @@ user: string | null, project: string | null,
  * Of the plan that was shown: another one is not carried out.
  */
 token: string | null, };
+
+export type TracingPatch = { enabled: boolean | null, 
+/**
+ * `none`, `email` or `hashed`.
+ */
+user: string | null, host_name: boolean | null, content: TracingContentPatch, 
+/**
+ * By the folders of products.
+ */
+surfaces: { [key in string]: boolean }, 
+/**
+ * A whole path, or empty to write no file.
+ */
+file: string | null, destination: TracingDestinationPatch | null, };
+
+export type TracingContentPatch = { prompts: boolean | null, answers: boolean | null, thinking: boolean | null, arguments: boolean | null, results: boolean | null, longest: number | null, };
+
+export type TracingDestinationPatch = { id: string, 
+/**
+ * With its headers and what waits for it.
+ */
+remove: boolean, enabled: boolean | null, endpoint: string | null, 
+/**
+ * `name: value`; others stay, unless the endpoint leads to another server.
+ */
+headers: Array<string>, 
+/**
+ * Empty takes it away.
+ */
+project: string | null, profiles: string | null, };
+
+export type TracingSaved = { notes: Array<string>, };
+
+export type TracingScreen = { 
+/**
+ * The products that share agy's hooks, each with its switch.
+ */
+products: Array<TracingSurface>, presets: Array<TracingPreset>, schema: number, 
+/**
+ * Whether the person switched it on.
+ */
+enabled: boolean, 
+/**
+ * One sentence.
+ */
+message: string, advice: string | null, 
+/**
+ * Turns that ended before are not sent by themselves.
+ */
+since: string | null, hook: HooksStatus, destinations: Array<TracingDestination>, 
+/**
+ * OTLP JSON lines are appended to this file, too.
+ */
+file: string | null, 
+/**
+ * `none`, `email` or `hashed`.
+ */
+user: string, 
+/**
+ * Whether agy's logs name the signed-in person's address; `null` where it is not asked for.
+ */
+user_found: boolean | null, host_name: boolean, content: TracingContent, 
+/**
+ * Products by the folder of their conversations, with their switches; others are on.
+ */
+surfaces: { [key in string]: boolean }, 
+/**
+ * Conversations of which a turn is under way, held, or not yet sent.
+ */
+open_conversations: number, 
+/**
+ * What all queues together may hold; beyond it the oldest is dropped.
+ */
+most_waiting_bytes: number, 
+/**
+ * What is wrong in the settings, with what stands in for it.
+ */
+problems: Array<TracingProblem>, };
+
+export type TracingSurface = { folder: string, 
+/**
+ * For people.
+ */
+name: string, on: boolean, };
+
+export type TracingPreset = { id: string, name: string, 
+/**
+ * `null`: only the person's account tells it.
+ */
+endpoint: string | null, 
+/**
+ * What an address of theirs looks like, or where it stands.
+ */
+hint: string, headers: Array<TracingHeader>, 
+/**
+ * It shows a project's name.
+ */
+sorts_by_project: boolean, };
+
+export type TracingHeader = { name: string, 
+/**
+ * What to write, with the part to fill in in capitals.
+ */
+value: string, needed: boolean, };
 
 export type TracingChange = { schema: number, 
 /**
@@ -1243,6 +1383,10 @@ export type TracingExport = { schema: number,
  * The session that was sent: of a sub-agent, the one at its root.
  */
 session: string, turns: number, spans: number, 
+/**
+ * Whether every destination that is switched on took all of it; `true` in a dry run.
+ */
+ok: boolean, 
 /**
  * How each destination stands afterwards; empty in a dry run.
  */

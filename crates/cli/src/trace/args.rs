@@ -65,6 +65,12 @@ pub(crate) struct Install {
     /// A backend that settings are ready for: phoenix, arize, langfuse, honeycomb, jaeger, grafana, collector or atatus
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
+    /// The destination to change, by its name; without it, the one with this endpoint or of this preset
+    #[arg(long, value_name = "NAME", conflicts_with = "add")]
+    pub(crate) destination: Option<String>,
+    /// One more destination, beside those that are there
+    #[arg(long)]
+    pub(crate) add: bool,
     /// A header for that endpoint, as often as needed; kept in secrets.json, for you alone
     #[arg(long = "header", value_name = "NAME: VALUE")]
     pub(crate) headers: Vec<String>,

@@ -3,12 +3,17 @@
 use std::time::{Duration, Instant};
 
 use agenthub_core::SessionId;
-use agenthub_otlp::{Encoding, Target, probe::Probe, queue::When};
+use agenthub_otlp::{
+    DestinationId, Encoding, Target,
+    probe::Probe,
+    queue::{Drained, Ended, When},
+};
 
 use super::{
     Tracer,
     outbox::{Outbox, Spool, as_json, sender},
-    setup::{attempt, refused},
+    setup::{bad_request, refused},
+    standing::attempt,
 };
 use crate::view::{ErrorView, SCHEMA, TracingAttempt, TracingExport, TracingTest, TracingTests};
 
@@ -25,11 +30,9 @@ impl Tracer {
         let secrets = self.secrets()?;
         let enabled: Vec<_> = settings.destinations.iter().filter(|d| d.enabled).collect();
         if enabled.is_empty() {
-            return Err(ErrorView {
-                code: "bad_request".to_owned(),
-                message: "There is no destination to test. Run `agenthub trace install --endpoint URL`."
-                    .to_owned(),
-            });
+            return Err(bad_request(
+                "There is no destination to test. Run `agenthub trace install --endpoint URL`.".to_owned(),
+            ));
         }
         let now = self.now();
         let mut tests = Vec::new();
@@ -71,21 +74,27 @@ impl Tracer {
     /// Sends every turn of a session once more, under the same ids, or shows what would be sent.
     ///
     /// # Errors
-    /// `not_found` for a session that left neither a database nor a transcript.
+    /// `not_found` for a session that left neither a database nor a transcript, `bad_request` without any destination.
     pub fn export(&self, session: &str, dry_run: bool) -> Result<TracingExport, ErrorView> {
         let not_found = || ErrorView {
             code: "not_found".to_owned(),
             message: format!("There is no session {session} in {}.", self.config.gemini_dir.display()),
         };
         let id = SessionId::parse(session).ok_or_else(not_found)?;
+        let mut spool = Spool::new(self)?;
         let (settings, _) = self.settings();
-        let secrets = self.secrets()?;
+        let enabled: Vec<_> =
+            settings.destinations.iter().filter(|d| d.enabled).map(|d| d.id.clone()).collect();
+        if !dry_run && enabled.is_empty() && settings.file.is_none() {
+            return Err(bad_request(
+                "There is no destination to send to. Run `agenthub trace install --endpoint URL`.".to_owned(),
+            ));
+        }
         let surface = self.surface_of(&id).ok_or_else(not_found)?;
         let forest = self.forest(&surface, &settings);
         let root = forest.root(&id);
         let told = forest.told(&root, &|_| true).ok_or_else(not_found)?;
         let io = |e: std::io::Error| ErrorView { code: "io".to_owned(), message: e.to_string() };
-        let mut spool = Spool::new(self.queue(), &settings, &secrets, self.clock.clone());
         let (mut spans, mut requests) = (0, Vec::new());
         for turn in &told.turns {
             let (mut trace, _) = forest.tree(&root, turn);
@@ -97,13 +106,15 @@ impl Tracer {
                 spool.put(&trace, None).map_err(io)?;
             }
         }
-        let mut destinations = Vec::new();
+        let (mut destinations, mut ok) = (Vec::new(), true);
         if !dry_run {
-            spool.drain(When::Asked, Instant::now() + PATIENCE);
-            destinations = self.destinations(&settings, &secrets);
+            let drained = all_of_it(&spool, Instant::now() + PATIENCE);
+            ok = enabled.iter().all(|id| drained.iter().any(|(of, d)| of == id && took_all(d)));
+            destinations = self.destinations(&settings, &self.secrets()?);
         }
         let turns = u64::try_from(told.turns.len()).unwrap_or(0);
-        Ok(TracingExport { schema: SCHEMA, session: root.to_string(), turns, spans, destinations, requests })
+        let session = root.to_string();
+        Ok(TracingExport { schema: SCHEMA, session, turns, spans, ok, destinations, requests })
     }
 
     /// Where the conversation is: the CLI's folder, else that of another product.
@@ -118,4 +129,33 @@ impl Tracer {
         let others = folders.filter_map(|f| Surface::named(f.ok()?.file_name().to_str()?));
         std::iter::once(Surface::CLI).chain(others).find(has)
     }
+}
+
+/// Sends until nothing waits. A child that sends to the same backend just now takes ours along, so it is waited for.
+fn all_of_it(spool: &Spool<'_>, until: Instant) -> Vec<(DestinationId, Drained)> {
+    const BETWEEN: Duration = Duration::from_millis(100);
+    let mut sums: Vec<(DestinationId, Drained)> = Vec::new();
+    loop {
+        let drained = spool.drain(When::Asked, until);
+        let is_busy = drained.iter().any(|(_, d)| d.ended == Ended::Busy);
+        for (id, new) in drained {
+            match sums.iter_mut().find(|(of, _)| *of == id) {
+                Some((_, sum)) => {
+                    let refused_spans = sum.refused_spans + new.refused_spans;
+                    let rejected_spans = sum.rejected_spans + new.rejected_spans;
+                    *sum = Drained { refused_spans, rejected_spans, ..new };
+                }
+                None => sums.push((id, new)),
+            }
+        }
+        if !is_busy || Instant::now() + BETWEEN >= until {
+            return sums;
+        }
+        std::thread::sleep(BETWEEN);
+    }
+}
+
+/// Nothing waits any more, and the backend wanted all of it.
+fn took_all(d: &Drained) -> bool {
+    d.ended == Ended::Empty && d.refused_spans == 0 && d.rejected_spans == 0
 }

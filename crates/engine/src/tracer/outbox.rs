@@ -9,13 +9,13 @@ use std::{
 
 use agenthub_core::trace::{SpanId, Trace};
 use agenthub_otlp::{
-    CacheWriteName, DestinationId, Encoding, Profiles, Queue, Secrets, Sender, Target,
+    CacheWriteName, Destination, DestinationId, Encoding, Profiles, Queue, Sender, Target,
     file::write_json_lines,
     queue::{Drained, When},
 };
 
-use super::settings::TracingSettings;
-use crate::Clock;
+use super::{Tracer, change::SetUp, settings::TracingSettings};
+use crate::view::ErrorView;
 
 /// Takes turns, so that they outlive this process.
 pub(crate) trait Outbox {
@@ -29,51 +29,78 @@ pub(crate) trait Outbox {
     fn send(&mut self, until: Instant);
 }
 
-/// The outbox of a data folder.
+/// The outbox of a data folder. It follows the settings: what the person changes while a child works counts at once.
 pub(crate) struct Spool<'a> {
-    pub(crate) queue: Queue,
-    pub(crate) settings: &'a TracingSettings,
-    pub(crate) secrets: &'a Secrets,
-    pub(crate) sender: Sender,
-    pub(crate) clock: Clock,
+    tracer: &'a Tracer,
+    queue: Queue,
+    set_up: SetUp,
     /// Something new waits since the last sending.
     fresh: bool,
 }
 
 impl<'a> Spool<'a> {
-    pub(crate) fn new(
-        queue: Queue,
-        settings: &'a TracingSettings,
-        secrets: &'a Secrets,
-        clock: Clock,
-    ) -> Spool<'a> {
-        Spool { queue, settings, secrets, sender: sender(settings), clock, fresh: false }
+    /// # Errors
+    /// When the secrets can't be read.
+    pub(crate) fn new(tracer: &'a Tracer) -> Result<Spool<'a>, ErrorView> {
+        Ok(Spool { tracer, queue: tracer.queue(), set_up: tracer.set_up()?, fresh: false })
+    }
+
+    /// Reads the settings anew; `true` where they are others now.
+    fn follow(&mut self) -> bool {
+        match self.tracer.set_up() {
+            Ok(now) => std::mem::replace(&mut self.set_up, now) != self.set_up,
+            Err(e) => {
+                tracing::warn!("tracing goes on with the settings from before: {}", e.message);
+                false
+            }
+        }
+    }
+
+    fn enabled(&self) -> impl Iterator<Item = &Destination> {
+        self.set_up.settings.destinations.iter().filter(|d| d.enabled)
     }
 
     /// What can be sent to now. A destination that is set up wrongly keeps what waits for it, and status says why.
     fn targets(&self) -> Vec<(DestinationId, Target)> {
-        let enabled = self.settings.destinations.iter().filter(|d| d.enabled);
-        enabled.filter_map(|d| Some((d.id.clone(), Target::new(d, self.secrets).ok()?))).collect()
+        let target = |d: &Destination| Some((d.id.clone(), Target::new(d, &self.set_up.secrets).ok()?));
+        self.enabled().filter_map(target).collect()
     }
 
+    /// Sends what waits, whether tracing is switched on or not: a person asked, or it is known to be.
     pub(crate) fn drain(&self, when: When, until: Instant) -> Vec<(DestinationId, Drained)> {
-        let clock = self.clock.clone();
+        let clock = self.tracer.clock.clone();
         self.queue.drain_all(&self.targets(), when, until, move || clock.now())
     }
 
-    /// Waits for backends that are away, while there is time, as long as their next attempt lies in it.
-    pub(crate) fn drain_patiently(&self, until: Instant) {
-        let ids: Vec<DestinationId> =
-            self.settings.destinations.iter().filter(|d| d.enabled).map(|d| d.id.clone()).collect();
-        loop {
+    /// The same with the settings as they are now, and nothing where tracing was switched off meanwhile.
+    pub(crate) fn drain_due(&mut self, until: Instant) {
+        self.follow();
+        if self.set_up.settings.is_on() {
             self.drain(When::Due, until);
-            let now = self.clock.now();
-            let Some(next) = self.queue.next_due(&ids, now) else { return };
-            let pause = Duration::from_millis(u64::try_from(next.ms_since(now)).unwrap_or(0).max(100));
-            if Instant::now() + pause >= until {
+        }
+    }
+
+    /// Waits for backends that are away, while there is time, as long as their next attempt lies in it.
+    pub(crate) fn drain_patiently(&mut self, until: Instant) {
+        /// Between two looks at the settings.
+        const LOOK: Duration = Duration::from_millis(500);
+        loop {
+            self.drain_due(until);
+            if !self.set_up.settings.is_on() {
                 return;
             }
-            std::thread::sleep(pause);
+            let now = self.tracer.now();
+            let ids: Vec<DestinationId> = self.enabled().map(|d| d.id.clone()).collect();
+            let Some(next) = self.queue.next_due(&ids, now) else { return };
+            let pause = Duration::from_millis(u64::try_from(next.ms_since(now)).unwrap_or(0).max(100));
+            let wakes = Instant::now() + pause;
+            if wakes >= until {
+                return;
+            }
+            // Another endpoint may take what this one did not.
+            while Instant::now() < wakes && !self.follow() {
+                std::thread::sleep(LOOK.min(wakes.saturating_duration_since(Instant::now())));
+            }
         }
     }
 }
@@ -111,23 +138,31 @@ impl Outbox for Spool<'_> {
                 SpanId::from_random(&bytes)
             }
         };
-        for d in self.settings.destinations.iter().filter(|d| d.enabled) {
-            let batches = Encoding::for_destination(d, self.sender.clone()).batches_of(trace, &wanted);
-            self.queue.put(&d.id, place, &batches, self.clock.now()).map_err(io::Error::other)?;
-            self.fresh = true;
+        self.follow();
+        let sender = sender(&self.set_up.settings);
+        for d in self.enabled() {
+            let batches = Encoding::for_destination(d, sender.clone()).batches_of(trace, &wanted);
+            self.queue.put(&d.id, place, &batches, self.tracer.now()).map_err(io::Error::other)?;
         }
-        if let Some(path) = &self.settings.file {
-            let encoding = Encoding::new(Profiles::Both, CacheWriteName::CacheWrite, self.sender.clone());
+        self.fresh = true;
+        if let Some(path) = &self.set_up.settings.file {
+            let encoding = Encoding::new(Profiles::Both, CacheWriteName::CacheWrite, sender);
             let mut lines = Vec::new();
             write_json_lines(&mut lines, &encoding.requests_of(trace, &wanted))?;
-            append(path, &lines)?;
+            // A file that can't be written holds up no backend; status and doctor say so.
+            if let Err(e) = append(path, &lines) {
+                tracing::warn!("traces can't be written to the file that was named: {e}");
+            }
         }
         Ok(())
     }
 
     fn send(&mut self, until: Instant) {
         let when = if std::mem::take(&mut self.fresh) { When::New } else { When::Due };
-        self.drain(when, until);
+        self.follow();
+        if self.set_up.settings.is_on() {
+            self.drain(when, until);
+        }
     }
 }
 

@@ -39,6 +39,9 @@ pub struct TracingSettings {
     /// OTLP JSON lines are appended to this file, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
+    /// What stands among the destinations and is none: somebody wrote it, so it stays in the file.
+    #[serde(skip)]
+    pub(crate) strangers: Vec<Value>,
 }
 
 /// A value that can't be used, and what stands in for it.
@@ -72,18 +75,28 @@ impl TracingSettings {
             content: field.value("content"),
             surfaces: field.value("surfaces"),
             file: field.value("file"),
+            strangers: Vec::new(),
         };
         let all: Vec<Value> = field.value("destinations");
         for (n, one) in all.into_iter().enumerate() {
             let key = || format!("tracing.destinations.{n}");
-            match serde_json::from_value::<Destination>(one) {
+            let wrong = match serde_json::from_value::<Destination>(one.clone()) {
                 Ok(d) if settings.destinations.iter().any(|o| o.id == d.id) => {
-                    let message = format!("the name `{}` is taken by an earlier one", d.id);
-                    problems.push(Problem { key: key(), message });
+                    format!("the name `{}` is taken by an earlier one", d.id)
                 }
-                Ok(d) => settings.destinations.push(d),
-                Err(e) => problems.push(Problem { key: key(), message: e.to_string() }),
-            }
+                Ok(d) => {
+                    typos(d.unknown.keys(), &DESTINATION, &key(), &mut problems);
+                    settings.destinations.push(d);
+                    continue;
+                }
+                Err(e) => e.to_string(),
+            };
+            problems.push(Problem { key: key(), message: format!("{wrong}; nothing is sent there") });
+            settings.strangers.push(one);
+        }
+        typos(object.keys(), &TRACING, "tracing", &mut problems);
+        if let Some(content) = object.get("content").and_then(Value::as_object) {
+            typos(content.keys(), &CONTENT, "tracing.content", &mut problems);
         }
         if settings.file.as_ref().is_some_and(|f| !f.is_absolute()) {
             let message = "it is an absolute path".to_owned();
@@ -91,6 +104,15 @@ impl TracingSettings {
             settings.file = None;
         }
         (settings, problems)
+    }
+
+    /// The section as it stands in the file.
+    pub(crate) fn section(&self) -> Map<String, Value> {
+        let Ok(Value::Object(mut section)) = serde_json::to_value(self) else { return Map::new() };
+        if let Some(Value::Array(all)) = section.get_mut("destinations") {
+            all.extend(self.strangers.iter().cloned());
+        }
+        section
     }
 
     pub(crate) fn since(&self) -> Option<Time> {
@@ -105,6 +127,41 @@ impl TracingSettings {
     /// Whether anything is to be done at all.
     pub(crate) fn is_on(&self) -> bool {
         self.enabled && (self.file.is_some() || self.destinations.iter().any(|d| d.enabled))
+    }
+}
+
+const TRACING: [&str; 8] =
+    ["enabled", "since", "destinations", "user", "host_name", "content", "surfaces", "file"];
+const CONTENT: [&str; 6] = ["prompts", "answers", "thinking", "arguments", "results", "longest"];
+const DESTINATION: [&str; 11] = [
+    "id",
+    "preset",
+    "enabled",
+    "endpoint",
+    "exact_path",
+    "ca_file",
+    "timeout_s",
+    "gzip",
+    "profiles",
+    "cache_write_name",
+    "project",
+];
+
+/// An unknown key may be a later version's, so it stays and means nothing; one that is almost a known one is a slip of the
+/// person's, who waits for it to work.
+fn typos<'k>(
+    keys: impl Iterator<Item = &'k String>,
+    known: &[&str],
+    place: &str,
+    problems: &mut Vec<Problem>,
+) {
+    const MOST_SLIPS: usize = 2;
+    for key in keys.filter(|k| !known.contains(&k.as_str()) && k.len() > MOST_SLIPS) {
+        let near = |k: &&&str| strsim::damerau_levenshtein(k, &key.to_ascii_lowercase()) <= MOST_SLIPS;
+        if let Some(meant) = known.iter().find(near) {
+            let message = format!("there is no such setting; is it `{meant}`?");
+            problems.push(Problem { key: format!("{place}.{key}"), message });
+        }
     }
 }
 
@@ -166,6 +223,28 @@ mod tests {
         assert_eq!(s.destinations.len(), 1);
         assert!(!s.wants(&Surface::named("antigravity-ide").unwrap()) && s.wants(&Surface::CLI));
         assert_eq!(of(json!([])).1, ["tracing"]);
+        // What is no destination stays in the file, behind those that are.
+        let all = s.section()["destinations"].as_array().unwrap().clone();
+        assert_eq!((all.len(), all[0]["id"].clone(), all[1].clone()), (3, json!("a"), json!(7)));
+    }
+
+    #[test]
+    fn p3_a_slip_in_a_key_is_told_and_a_later_version_s_key_is_not() {
+        let (_, problems) = TracingSettings::of(Some(&json!({
+            "enabeld": true, "contents": {}, "retention_days": 7, "content": {"promts": true, "images": true},
+            "destinations": [{"id": "a", "endpoint": "http://localhost:4318", "profile": "gen_ai", "later": 1}]
+        })));
+        let told: Vec<(&str, &str)> =
+            problems.iter().map(|p| (p.key.as_str(), p.message.split('`').nth(1).unwrap())).collect();
+        assert_eq!(
+            told,
+            [
+                ("tracing.destinations.0.profile", "profiles"),
+                ("tracing.contents", "content"),
+                ("tracing.enabeld", "enabled"),
+                ("tracing.content.promts", "prompts"),
+            ]
+        );
     }
 
     #[test]

@@ -1,21 +1,23 @@
-//! Switching tracing on and off, and how it stands: settings, secrets, the hook in agy (spec R1).
+//! Switching tracing on and off, and changing it: settings, secrets, the hook in agy (spec R1).
 
-use std::collections::BTreeMap;
+use std::path::Path;
 
-use agenthub_core::Time;
-use agenthub_otlp::{
-    Destination, DestinationId, Header, Preset, Refusal, Secrets,
-    queue::{Attempt, Queue},
-};
+use agenthub_agy::Surface;
+use agenthub_otlp::{Preset, Queue, Refusal, Secrets};
 use serde_json::{Value, json};
 
-use super::{Tracer, TracingSettings, UserName, register};
+use super::{
+    Content, Tracer, TracingSettings, UserName,
+    change::{Said, SetUp, Which, headers},
+    register,
+};
 use crate::{
+    convert::for_people,
     hooks::Hooks,
     settings::SettingsFile,
     view::{
-        ErrorView, HooksAction, HooksState, SCHEMA, TracingAttempt, TracingChange, TracingContent,
-        TracingDestination, TracingProblem, TracingStatus, TracingWish,
+        ErrorView, HooksAction, HooksPlan, SCHEMA, TracingChange, TracingDestinationPatch, TracingPatch,
+        TracingProblem, TracingSaved, TracingWish,
     },
 };
 
@@ -23,6 +25,10 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Install {
     pub preset: Option<Preset>,
+    /// A destination by its own name.
+    pub destination: Option<String>,
+    /// A further destination, whatever is there.
+    pub add: bool,
     pub endpoint: Option<String>,
     /// `name: value`, as the person wrote them.
     pub headers: Vec<String>,
@@ -43,22 +49,22 @@ impl Install {
                 bad_request(format!("`{name}` is no preset; there are {}.", known.join(", ")))
             })?),
         };
-        let user = match &wish.user {
-            None => None,
-            Some(name) => Some(
-                serde_json::from_value(Value::from(name.as_str()))
-                    .map_err(|_| bad_request(format!("`{name}` names no user: none, email or hashed.")))?,
-            ),
-        };
         Ok(Install {
             preset,
+            destination: wish.destination.clone(),
+            add: wish.add,
             endpoint: wish.endpoint.clone(),
             headers: wish.headers.clone(),
-            user,
+            user: wish.user.as_deref().map(user_named).transpose()?,
             project: wish.project.clone(),
             token: wish.token.clone(),
         })
     }
+}
+
+fn user_named(name: &str) -> Result<UserName, ErrorView> {
+    serde_json::from_value(Value::from(name))
+        .map_err(|_| bad_request(format!("`{name}` names no user: none, email or hashed.")))
 }
 
 impl Tracer {
@@ -66,7 +72,7 @@ impl Tracer {
         SettingsFile::new(&self.config.config_dir)
     }
 
-    fn secrets_path(&self) -> std::path::PathBuf {
+    pub(super) fn secrets_path(&self) -> std::path::PathBuf {
         self.config.config_dir.join("secrets.json")
     }
 
@@ -92,6 +98,26 @@ impl Tracer {
         })
     }
 
+    /// Settings and secrets that belong together: whoever moves a destination takes its secret away before, and puts the
+    /// new one in place after. So between two equal looks at the settings the secrets are theirs, or missing.
+    ///
+    /// # Errors
+    /// When the secrets can't be read.
+    pub(super) fn set_up(&self) -> Result<SetUp, ErrorView> {
+        const LOOKS: usize = 4;
+        let mut settings = self.settings().0;
+        for _ in 0..LOOKS {
+            let secrets = self.secrets()?;
+            let again = self.settings().0;
+            if again == settings {
+                return Ok(SetUp { settings, secrets });
+            }
+            settings = again;
+        }
+        // Somebody changes them all the time: rather no secret than another server's.
+        Ok(SetUp { settings, secrets: Secrets::default() })
+    }
+
     pub(super) fn queue(&self) -> Queue {
         Queue::at(self.places.tracing().join("queue"), agenthub_otlp::queue::Limits::default())
     }
@@ -101,44 +127,35 @@ impl Tracer {
     /// # Errors
     /// What is wrong with the endpoint or a header; the codes of H3 for agy's hooks.json.
     pub fn install(&self, wish: &Install, dry_run: bool) -> Result<TracingChange, ErrorView> {
-        let (before, _) = self.settings();
-        let mut secrets = self.secrets()?;
+        let before = SetUp { settings: self.settings().0, secrets: self.secrets()? };
         let mut after = before.clone();
-        let mut notes = Vec::new();
-        let destination = self.destination(wish, &mut after, &mut secrets, &mut notes)?;
+        let mut notes: Vec<String> = self.settings_file().lost().into_iter().collect();
+        let which = Which { preset: wish.preset, id: wish.destination.clone(), add: wish.add };
+        let said = Said {
+            endpoint: wish.endpoint.clone(),
+            headers: headers(&wish.headers)?,
+            project: wish.project.clone(),
+            ..Said::default()
+        };
+        let destination = after.install(&which, said, &mut notes)?;
         if let Some(user) = wish.user {
-            after.user = user;
+            after.settings.user = user;
         }
-        after.enabled = true;
-        if before.since.is_none() || !before.enabled {
-            after.since = Some(self.now().rfc3339());
-        }
-        if after.destinations.is_empty() && after.file.is_none() {
-            return Err(ErrorView {
-                code: "bad_request".to_owned(),
-                message: "Say where traces shall go: --endpoint URL, for example http://localhost:4318, or a --preset."
+        self.switch(&before.settings, &mut after.settings, true);
+        if after.settings.destinations.is_empty() && after.settings.file.is_none() {
+            return Err(bad_request(
+                "Say where traces shall go: --endpoint URL, for example http://localhost:4318, or a --preset."
                     .to_owned(),
-            });
+            ));
         }
         let hooks = Hooks::tracing(&self.config)?;
         let mut plan = hooks.plan(HooksAction::Install)?;
-        if !dry_run && wish.token.as_ref().is_some_and(|t| *t != plan.token) {
-            return Err(ErrorView {
-                code: "ECHANGED".to_owned(),
-                message: format!(
-                    "{} has changed since. Nothing was written; look at the new difference.",
-                    plan.file
-                ),
-            });
+        if !dry_run {
+            as_shown(&plan, wish.token.as_deref())?;
         }
         notes.push("Sessions of agy that are open keep the hooks they started with.".to_owned());
         if !dry_run {
-            if after != before {
-                self.write_settings(&after)?;
-            }
-            if destination.is_some() && !wish.headers.is_empty() {
-                self.write_secrets(&secrets)?;
-            }
+            notes.extend(self.write(&before, &after, &[])?);
             if plan.changes {
                 plan = hooks.apply(&plan.token)?;
             }
@@ -151,74 +168,148 @@ impl Tracer {
         Ok(TracingChange { schema: SCHEMA, plan, destination, notes, applied: !dry_run })
     }
 
-    /// The destination that the wish names: changed where one of its endpoint is there, else added.
-    fn destination(
-        &self,
-        wish: &Install,
-        after: &mut TracingSettings,
-        secrets: &mut Secrets,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<DestinationId>, ErrorView> {
-        let preset = wish.preset.unwrap_or_default();
-        let Some(endpoint) = wish.endpoint.clone().or_else(|| wish.preset?.endpoint().map(str::to_owned))
-        else {
-            let asks = wish.preset.is_some() || !wish.headers.is_empty() || wish.project.is_some();
-            return if asks {
-                Err(bad_request(format!("{}: say its endpoint with --endpoint URL.", preset.id())))
-            } else {
-                Ok(None)
-            };
-        };
-        let headers: Result<Vec<Header>, Refusal> = wish.headers.iter().map(|h| Header::parse(h)).collect();
-        let headers = headers.map_err(refused)?;
-        let known = after.destinations.iter_mut().find(|d| d.endpoint.trim() == endpoint.trim());
-        let d = match known {
-            Some(d) => d,
-            None => {
-                let id = DestinationId::free(preset, &after.destinations);
-                after.destinations.push(Destination::new(id, preset, &endpoint));
-                after.destinations.last_mut().ok_or_else(|| bad_request("no destination".to_owned()))?
+    /// Changes what needs no change of agy's files. Gives what there is to know of it.
+    ///
+    /// # Errors
+    /// `bad_settings` for a value that can't be, `not_found` for a destination that is none; nothing is written then.
+    pub fn set(&self, patch: &TracingPatch) -> Result<TracingSaved, ErrorView> {
+        let before = SetUp { settings: self.settings().0, secrets: self.secrets()? };
+        let mut after = before.clone();
+        let mut notes: Vec<String> = self.settings_file().lost().into_iter().collect();
+        // What the person says is written, also where it is what a bad value in the file counts as.
+        let mut said = Vec::new();
+        let s = &mut after.settings;
+        if let Some(on) = patch.enabled {
+            if on && s.destinations.is_empty() && s.file.is_none() {
+                return Err(bad_request("There is no destination yet: add one first.".to_owned()));
             }
-        };
-        d.enabled = true;
-        if wish.preset.is_some() {
-            d.preset = preset;
+            self.switch(&before.settings, s, on);
+            said.push("enabled");
         }
-        if wish.project.is_some() {
-            d.project.clone_from(&wish.project);
+        if let Some(user) = &patch.user {
+            s.user = user_named(user)?;
+            said.push("user");
         }
-        let checked = d.check().map_err(refused)?;
-        notes.push(format!("Traces go to {checked}."));
-        let id = d.id.clone();
-        notes.extend(checked.doubt(!headers.is_empty() || secrets.of(&id).next().is_some()));
-        for h in headers {
-            secrets.set(&id, h);
+        if let Some(on) = patch.host_name {
+            s.host_name = on;
+            said.push("host_name");
         }
-        Ok(Some(id))
+        said.extend(content(&mut s.content, patch)?);
+        for (folder, on) in &patch.surfaces {
+            let surface = Surface::named(folder)
+                .ok_or_else(|| bad("surfaces", "a product is named by its folder in agy's home"))?;
+            s.surfaces.insert(surface.folder().to_owned(), *on);
+            said.push("surfaces");
+        }
+        if let Some(file) = &patch.file {
+            s.file = file_named(file)?;
+            said.push("file");
+        }
+        let mut gone = None;
+        let mut anew = None;
+        match &patch.destination {
+            Some(d) if d.remove => gone = Some(after.remove(&d.id)?),
+            Some(d) => {
+                let id = after.named(&d.id)?;
+                after.amend(&id, amended(d)?, &mut notes)?;
+                anew = Some(id);
+            }
+            None => {}
+        }
+        notes.extend(self.write(&before, &after, &said)?);
+        if let Some(id) = gone {
+            self.queue().forget(&id).map_err(|e| io(e.to_string()))?;
+        }
+        if let Some(id) = anew {
+            self.queue().retry(&id);
+        }
+        Ok(TracingSaved { notes })
     }
 
-    fn write_settings(&self, after: &TracingSettings) -> Result<(), ErrorView> {
-        let section = serde_json::to_value(after).unwrap_or_default();
-        self.settings_file().merge(&json!({ "tracing": section }))
+    fn switch(&self, before: &TracingSettings, after: &mut TracingSettings, on: bool) {
+        after.enabled = on;
+        if on && (before.since.is_none() || !before.enabled) {
+            after.since = Some(self.now().rfc3339());
+        }
+    }
+
+    /// Writes what is different, and what was `said`, in an order in which no secret ever stands beside another server's
+    /// address. Gives what there is to know about a file that could not be read.
+    fn write(
+        &self,
+        before: &SetUp,
+        after: &SetUp,
+        said: &[&'static str],
+    ) -> Result<Option<String>, ErrorView> {
+        let gone: Vec<_> = before
+            .settings
+            .destinations
+            .iter()
+            .map(|old| (&old.id, after.settings.destinations.iter().find(|new| new.id == old.id)))
+            .filter(|(id, new)| {
+                let old = before.settings.destinations.iter().find(|d| d.id == **id);
+                old.map(|d| &d.endpoint) != new.map(|d| &d.endpoint)
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        let mut meanwhile = before.secrets.clone();
+        gone.iter().for_each(|id| meanwhile.forget(id));
+        if meanwhile != before.secrets {
+            self.write_secrets(&meanwhile)?;
+        }
+        let aside = self.write_settings(&before.settings, &after.settings, said)?;
+        if after.secrets != meanwhile {
+            self.write_secrets(&after.secrets)?;
+        }
+        Ok(aside.map(|path| {
+            format!(
+                "What could not be read is kept as {}. settings.json begins anew: correct the old file and take over from \
+                 it what you want back.",
+                for_people(&path)
+            )
+        }))
+    }
+
+    fn write_settings(
+        &self,
+        before: &TracingSettings,
+        after: &TracingSettings,
+        said: &[&'static str],
+    ) -> Result<Option<std::path::PathBuf>, ErrorView> {
+        let (old, mut new) = (before.section(), after.section());
+        let stays =
+            |key: &String, value: &Value| old.get(key) == Some(value) && !said.contains(&key.as_str());
+        new.retain(|key, value| !stays(key, value));
+        let kept = after.section();
+        let gone = old.keys().filter(|key| !kept.contains_key(*key));
+        new.extend(gone.map(|key| (key.clone(), Value::Null)));
+        if new.is_empty() {
+            return Ok(None);
+        }
+        self.settings_file().edit(|_| json!({ "tracing": new }))
     }
 
     fn write_secrets(&self, secrets: &Secrets) -> Result<(), ErrorView> {
         let path = self.secrets_path();
-        secrets.write(&path).map_err(|e| ErrorView {
-            code: "io".to_owned(),
-            message: format!("{} can't be written: {e}.", path.display()),
-        })
+        secrets.write(&path).map_err(|e| io(format!("{} can't be written: {e}.", path.display())))
     }
 
     /// Switches tracing off: the hook goes, with its script. `purge`: destinations, secrets and all that waits, too.
     ///
     /// # Errors
-    /// The codes of H3; nothing else is taken away then.
-    pub fn uninstall(&self, purge: bool, dry_run: bool) -> Result<TracingChange, ErrorView> {
+    /// `ECHANGED` when the plan that was shown under this token is another one now; the codes of H3. Nothing else is taken
+    /// away then.
+    pub fn uninstall(
+        &self,
+        purge: bool,
+        dry_run: bool,
+        token: Option<&str>,
+    ) -> Result<TracingChange, ErrorView> {
         let hooks = Hooks::tracing(&self.config)?;
         let mut plan = hooks.plan(HooksAction::Remove)?;
-        let mut notes = Vec::new();
+        let notes = if purge { self.what_goes(dry_run) } else { vec![KEPT.to_owned()] };
         if !dry_run {
+            as_shown(&plan, token)?;
             if plan.changes {
                 plan = hooks.apply(&plan.token)?;
             }
@@ -226,171 +317,175 @@ impl Tracer {
                 let patch = if purge { Value::Null } else { json!({ "enabled": false }) };
                 self.settings_file().merge(&json!({ "tracing": patch }))?;
             }
-        }
-        if purge {
-            notes
-                .push("Destinations, their headers and all that waited to be sent are gone, too.".to_owned());
-            if !dry_run {
+            if purge {
                 self.purge()?;
             }
-        } else {
-            notes.push("Destinations and headers are kept; `--purge` takes them away.".to_owned());
         }
         Ok(TracingChange { schema: SCHEMA, plan, destination: None, notes, applied: !dry_run })
     }
 
+    /// Shows what taking back the last write of hooks.json would change, or does it with the token of what was shown.
+    /// Tracing is on afterwards if its hook is there.
+    ///
+    /// # Errors
+    /// `not_found` when there is nothing to undo; as [`Tracer::uninstall`].
+    pub fn undo(&self, token: Option<&str>) -> Result<HooksPlan, ErrorView> {
+        let hooks = Hooks::tracing(&self.config)?;
+        let Some(token) = token else { return hooks.plan(HooksAction::Undo) };
+        let plan = hooks.plan(HooksAction::Undo)?;
+        as_shown(&plan, Some(token))?;
+        let plan = hooks.apply(token)?;
+        let before = self.settings().0;
+        let mut after = before.clone();
+        self.switch(&before, &mut after, hooks.is_there());
+        if after.enabled != before.enabled {
+            self.write_settings(&before, &after, &["enabled"])?;
+        }
+        Ok(plan)
+    }
+
+    /// What a purge takes away, by name.
+    fn what_goes(&self, would: bool) -> Vec<String> {
+        let settings = self.settings().0;
+        let secrets = self.secrets().unwrap_or_default();
+        let queue = self.queue();
+        let mut ids: Vec<_> = settings.destinations.iter().map(|d| d.id.clone()).collect();
+        let others = queue.destinations().into_iter().chain(secrets.destinations().into_iter().cloned());
+        for id in others {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        let goes = if would { "Would go:" } else { "Gone:" };
+        let mut notes: Vec<String> = ids
+            .iter()
+            .map(|id| {
+                let place = settings.destinations.iter().find(|d| d.id == *id);
+                let place =
+                    place.and_then(|d| d.endpoint().ok()).map_or_else(String::new, |e| format!(" ({e})"));
+                let names: Vec<String> = secrets.of(id).map(|(n, _)| format!("`{n}`")).collect();
+                let s = queue.standing(id);
+                let spans = s.waiting_spans.saturating_add(s.refused_spans);
+                let more = [
+                    (!names.is_empty()).then(|| format!("its headers {}", names.join(", "))),
+                    (spans > 0).then(|| format!("{spans} spans that wait for it")),
+                ];
+                let more: Vec<String> = more.into_iter().flatten().collect();
+                let more =
+                    if more.is_empty() { String::new() } else { format!(", with {}", more.join(" and ")) };
+                format!("{goes} destination {id}{place}{more}.")
+            })
+            .collect();
+        let open = register::conversations(&self.open(), ".open").len();
+        if open > 0 {
+            notes.push(format!("{goes} what is noted of {open} conversations that are under way."));
+        }
+        let paths = [self.secrets_path(), self.places.tracing()];
+        notes.extend(paths.iter().filter(|p| p.exists()).map(|p| format!("{goes} {}", for_people(p))));
+        notes.push(format!("{goes} the section `tracing` of settings.json."));
+        notes
+    }
+
     fn purge(&self) -> Result<(), ErrorView> {
-        let says = |path: &std::path::Path, e: &std::io::Error| ErrorView {
-            code: "io".to_owned(),
-            message: format!("{} can't be removed: {e}.", path.display()),
-        };
+        let says = |path: &Path, e: &std::io::Error| io(format!("{} can't be removed: {e}.", path.display()));
         let secrets = self.secrets_path();
         match std::fs::remove_file(&secrets) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(says(&secrets, &e)),
             _ => {}
         }
-        self.queue().purge().map_err(|e| ErrorView { code: "io".to_owned(), message: e.to_string() })?;
+        self.queue().purge().map_err(|e| io(e.to_string()))?;
         let folder = self.places.tracing();
         match std::fs::remove_dir_all(&folder) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(says(&folder, &e)),
             _ => Ok(()),
         }
     }
-
-    /// How it stands. Touches no network.
-    ///
-    /// # Errors
-    /// When our folders can't be used.
-    pub fn status(&self) -> Result<TracingStatus, ErrorView> {
-        let (settings, mut problems) = self.settings();
-        let secrets = self.secrets().unwrap_or_else(|e| {
-            problems.push(TracingProblem { key: "secrets.json".to_owned(), message: e.message });
-            Secrets::default()
-        });
-        let hook = Hooks::tracing(&self.config)?.status();
-        let destinations = self.destinations(&settings, &secrets);
-        let (message, advice) = message(&settings, hook.state, &destinations);
-        let c = &settings.content;
-        Ok(TracingStatus {
-            schema: SCHEMA,
-            enabled: settings.enabled,
-            message,
-            advice,
-            since: settings.since().map(Time::rfc3339),
-            hook,
-            destinations,
-            file: settings.file.as_ref().map(|f| f.display().to_string()),
-            user: serde_json::to_value(settings.user)
-                .ok()
-                .and_then(|v| v.as_str().map(str::to_owned))
-                .unwrap_or_default(),
-            host_name: settings.host_name,
-            content: TracingContent {
-                prompts: c.prompts,
-                answers: c.answers,
-                thinking: c.thinking,
-                arguments: c.arguments,
-                results: c.results,
-                longest: c.longest,
-            },
-            surfaces: settings.surfaces.iter().map(|(k, v)| (k.clone(), *v)).collect::<BTreeMap<_, _>>(),
-            open_conversations: u64::try_from(register::conversations(&self.open(), ".open").len())
-                .unwrap_or(0),
-            problems,
-        })
-    }
-
-    pub(super) fn destinations(
-        &self,
-        settings: &TracingSettings,
-        secrets: &Secrets,
-    ) -> Vec<TracingDestination> {
-        let queue = self.queue();
-        settings
-            .destinations
-            .iter()
-            .map(|d| {
-                let s = queue.standing(&d.id);
-                let checked = d.check();
-                TracingDestination {
-                    id: d.id.to_string(),
-                    preset: d.preset.id().to_owned(),
-                    enabled: d.enabled,
-                    endpoint: checked.as_ref().map_or_else(|_| String::new(), ToString::to_string),
-                    headers: secrets.of(&d.id).map(|(name, _)| name.as_str().to_owned()).collect(),
-                    error: checked.err().map(refused),
-                    waiting_spans: s.waiting_spans,
-                    waiting_bytes: s.waiting_bytes,
-                    oldest_at: s.oldest.map(Time::rfc3339),
-                    sent_spans: s.sent_spans,
-                    rejected_spans: s.rejected_spans,
-                    refused_spans: s.refused_spans,
-                    dropped_spans: s.dropped_spans,
-                    failures: s.failures,
-                    next_attempt_at: s.next_attempt.map(Time::rfc3339),
-                    last: s.last.as_ref().map(attempt),
-                    last_taken: s.last_taken.as_ref().map(attempt),
-                }
-            })
-            .collect()
-    }
 }
 
-pub(super) fn attempt(a: &Attempt) -> TracingAttempt {
-    TracingAttempt {
-        at: a.at().rfc3339(),
-        spans: a.spans,
-        fate: a.fate.clone(),
-        http_status: a.http_status,
-        message: a.message.clone(),
-        rejected_spans: a.rejected_spans,
-        took_ms: a.took_ms,
+const KEPT: &str = "Destinations and headers are kept; `--purge` takes them away.";
+
+/// A plan that was shown and is another one now is not carried out (spec H2).
+fn as_shown(plan: &HooksPlan, token: Option<&str>) -> Result<(), ErrorView> {
+    if token.is_none_or(|t| t == plan.token) {
+        return Ok(());
     }
+    Err(ErrorView {
+        code: "ECHANGED".to_owned(),
+        message: format!("{} has changed since. Nothing was written; look at the new difference.", plan.file),
+    })
+}
+
+fn content(c: &mut Content, patch: &TracingPatch) -> Result<Option<&'static str>, ErrorView> {
+    let p = &patch.content;
+    let switches = [
+        (&mut c.prompts, p.prompts),
+        (&mut c.answers, p.answers),
+        (&mut c.thinking, p.thinking),
+        (&mut c.arguments, p.arguments),
+        (&mut c.results, p.results),
+    ];
+    let mut is_said = false;
+    for (switch, said) in switches {
+        if let Some(on) = said {
+            *switch = on;
+            is_said = true;
+        }
+    }
+    if let Some(longest) = p.longest {
+        if !(1..=Content::MOST).contains(&longest) {
+            return Err(bad("content.longest", &format!("it is a whole number from 1 to {}", Content::MOST)));
+        }
+        c.longest = longest;
+        is_said = true;
+    }
+    Ok(is_said.then_some("content"))
+}
+
+fn file_named(text: &str) -> Result<Option<std::path::PathBuf>, ErrorView> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let path = Path::new(text);
+    if !path.is_absolute() {
+        // The hook runs in whatever folder agy runs in.
+        return Err(bad("file", "it is a whole path"));
+    }
+    if path.is_dir() || !path.parent().is_some_and(Path::is_dir) {
+        return Err(bad("file", "it is a file in a folder that is there"));
+    }
+    Ok(Some(path.to_owned()))
+}
+
+fn amended(d: &TracingDestinationPatch) -> Result<Said, ErrorView> {
+    let profiles = match &d.profiles {
+        None => None,
+        Some(name) => Some(
+            serde_json::from_value(Value::from(name.as_str()))
+                .map_err(|_| bad("profiles", "it is both, gen_ai or open_inference"))?,
+        ),
+    };
+    Ok(Said {
+        endpoint: d.endpoint.clone().filter(|e| !e.trim().is_empty()),
+        headers: headers(&d.headers)?,
+        project: d.project.clone(),
+        profiles,
+        enabled: d.enabled,
+    })
 }
 
 pub(super) fn refused(r: Refusal) -> ErrorView {
     ErrorView { code: r.code.to_owned(), message: r.message }
 }
 
-fn bad_request(message: String) -> ErrorView {
+pub(super) fn bad_request(message: String) -> ErrorView {
     ErrorView { code: "bad_request".to_owned(), message }
 }
 
-fn message(
-    settings: &TracingSettings,
-    hook: HooksState,
-    destinations: &[TracingDestination],
-) -> (String, Option<String>) {
-    let install = "Run `agenthub trace install --endpoint URL`; `--dry-run` shows what it would change.";
-    let say = |message: &str, advice: Option<&str>| (message.to_owned(), advice.map(str::to_owned));
-    if !settings.enabled {
-        return say("Tracing is off.", Some(install));
-    }
-    if !settings.is_on() {
-        return say("Tracing is on, but has no destination.", Some(install));
-    }
-    match hook {
-        HooksState::Installed => {}
-        HooksState::NotInstalled => {
-            return say(
-                "Tracing is on, but its hook is not installed in agy.",
-                Some("Run `agenthub trace install`."),
-            );
-        }
-        _ => {
-            return say(
-                "Tracing is on, but its hook in agy is not as it should be.",
-                Some("Run `agenthub trace install`."),
-            );
-        }
-    }
-    let waiting: u64 = destinations.iter().map(|d| d.waiting_spans).sum();
-    let hindered = destinations.iter().find(|d| d.enabled && (d.error.is_some() || d.failures > 0));
-    match hindered {
-        Some(d) => (
-            format!("Tracing is on. {} did not take the last spans; {waiting} wait.", d.id),
-            Some("Run `agenthub trace test` to see what the backend says.".to_owned()),
-        ),
-        None => say("Tracing is on.", None),
-    }
+fn bad(key: &str, message: &str) -> ErrorView {
+    ErrorView { code: "bad_settings".to_owned(), message: format!("`tracing.{key}`: {message}.") }
+}
+
+fn io(message: String) -> ErrorView {
+    ErrorView { code: "io".to_owned(), message }
 }
