@@ -23,14 +23,14 @@ fn doctor(rig: &Rig) -> Vec<(String, String, String)> {
 }
 
 #[track_caller]
-fn finds(rig: &Rig, level: &str, code: &str) -> String {
+pub(crate) fn finds(rig: &Rig, level: &str, code: &str) -> String {
     let all = doctor(rig);
     let found: Vec<_> = all.iter().filter(|(l, c, _)| l == level && c == code).collect();
     assert_eq!(found.len(), 1, "{level} {code}: {all:#?}");
     found[0].2.clone()
 }
 
-fn lacks(rig: &Rig, code: &str) -> bool {
+pub(crate) fn lacks(rig: &Rig, code: &str) -> bool {
     doctor(rig).iter().all(|(_, c, _)| c != code)
 }
 

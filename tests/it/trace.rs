@@ -3,6 +3,7 @@
 
 mod change;
 mod costs;
+mod doctor;
 mod faults;
 mod large;
 mod privacy;

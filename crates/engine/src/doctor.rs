@@ -1,6 +1,7 @@
 //! What is wrong, what is so, and what AgentHub cannot know.
 
 mod hooks;
+mod tracing;
 mod words;
 
 use std::{collections::BTreeMap, path::Path};
@@ -11,7 +12,10 @@ use crate::{
     Config, Snapshot, convert,
     host::store_error,
     places::Places,
-    view::{DoctorDocument, ErrorView, Finding, HooksStatus, HostNote, Level, Problem, ProblemGroup, SCHEMA},
+    view::{
+        DoctorDocument, ErrorView, Finding, HooksStatus, HostNote, Level, Problem, ProblemGroup, SCHEMA,
+        TracingStatus,
+    },
 };
 use words::{about_files, advice, plural, title};
 
@@ -29,9 +33,10 @@ const LIMITS: [&str; 7] = [
 /// Names of files in one group.
 const FEW: usize = 3;
 
-/// What is asked: how the hooks stand, or why that can't be known, and how many of their events found no room.
+/// What is asked: how the hooks and tracing stand, or why that can't be known, and how many of their events found no room.
 pub(crate) struct Asked<'a> {
     pub(crate) status: Result<HooksStatus, ErrorView>,
+    pub(crate) tracing: Result<TracingStatus, ErrorView>,
     pub(crate) places: &'a Places,
     /// What the asking host notes beside the engine.
     pub(crate) own: &'a [HostNote],
@@ -70,8 +75,9 @@ pub(crate) fn document(
             finding(Level::Note, "agy_version", "agy's version is not known: no log names it.".to_owned())
         }
     });
-    let (told, accepted, dropped) = hooks::findings(reader, asked)?;
-    findings.extend(told);
+    let (about_hooks, accepted, dropped) = hooks::findings(reader, asked)?;
+    findings.extend(about_hooks);
+    findings.extend(tracing::findings(&asked.tracing));
     let (sessions, calls) = (everything.sessions, everything.sum.calls);
     let read = !board.notes.iter().any(|n| ["no_home", "unreadable_folder"].contains(&n.code.as_str()));
     if read {
@@ -106,6 +112,11 @@ pub(crate) fn document(
         counts,
         limits: LIMITS.map(str::to_owned).to_vec(),
     })
+}
+
+/// With words of its own for what to do.
+fn told(level: Level, code: &str, message: String, advice: &str) -> Finding {
+    Finding { advice: Some(advice.to_owned()), ..finding(level, code, message) }
 }
 
 /// With its title and its advice, by its code.

@@ -257,7 +257,8 @@ impl Host {
     /// `store` when the store fails.
     pub fn doctor_with(&self, own: &[HostNote]) -> Result<DoctorDocument, ErrorView> {
         let status = self.hooks().map(|hooks| hooks.status());
-        let asked = doctor::Asked { status, places: &self.shared.places, own };
+        let tracing = self.tracer().and_then(|tracer| tracer.status());
+        let asked = doctor::Asked { status, tracing, places: &self.shared.places, own };
         self.asked(|reader| doctor::document(reader, &self.snapshot(), &self.shared.config, &asked))
     }
 

@@ -34,6 +34,13 @@ pub(super) fn title(code: &str) -> String {
         "other_pre_tool_use" | "other_post_tool_use" => "Other hooks",
         "flat_tool_entry" => "Hook that never runs",
         "hook_events" => "Hook events",
+        "tracing_no_address" => "Traces' user",
+        "tracing_dropped" | "tracing_queue_full" | "tracing_off_waiting" | "tracing_damaged" => {
+            "Traces' queue"
+        }
+        "tracing_settings" | "tracing_secrets" => "Tracing settings",
+        c if c.starts_with("tracing_hook") || c == "tracing_off_hook" => "Tracing hook",
+        c if c.starts_with("tracing_") => "Tracing",
         c if c.starts_with("hook_dropped_") => "Dropped events",
         c if c.starts_with("journal_") => "Hook journal",
         c if c.starts_with("doorbell_") => "Doorbell",
