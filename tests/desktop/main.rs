@@ -12,6 +12,7 @@ mod life;
 mod looks;
 mod notifications;
 mod settings;
+mod tracing;
 mod turn;
 mod usage;
 mod window;

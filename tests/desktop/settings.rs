@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Chooses what a person reads on it, as soon as it is there.
-fn choose(page: &Page, label: &str) {
+pub(crate) fn choose(page: &Page, label: &str) {
     let script = format!(
         "const it = [...document.querySelectorAll('button, a, summary, [role=tab], [role=switch], [role=radio]')]\
            .find((e) => !e.disabled && (e.textContent.trim() === {label:?} || e.getAttribute('aria-label') === {label:?}));\

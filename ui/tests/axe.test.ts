@@ -20,6 +20,7 @@ const SCREENS: [World, string, string][] = [
   ["full", "#/settings/general", "Settings"],
   ["full", "#/settings/notifications", "Settings"],
   ["full", "#/settings/antigravity", "Settings"],
+  ["full", "#/settings/tracing", "Settings"],
   ["full", "#/doctor", "Doctor"],
 ];
 
@@ -36,6 +37,11 @@ it.each(SCREENS)("has nothing to say about the %s world at %s", async (world, ha
   if (hash === "#/sessions") {
     await fireEvent.click(await screen.findByRole("button", { name: "2 sub-agents: show" }));
     await waitFor(() => expect(document.querySelector('[aria-level="2"]')).not.toBeNull());
+  }
+  if (hash === "#/settings/tracing") {
+    await fireEvent.click(await screen.findByRole("button", { name: "Edit key… langfuse" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Remove hook…" }));
+    await screen.findByRole("group", { name: /^Remove will change/ });
   }
   if (hash.startsWith("#/session/")) await fireEvent.click(await screen.findByRole("button", { name: /code-searcher/ }));
   const { violations } = await axe.run(document, { rules: { "color-contrast": { enabled: false } }, resultTypes: ["violations"], preload: false, iframes: false });

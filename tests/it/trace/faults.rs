@@ -179,7 +179,7 @@ fn r7_a_kill_at_any_moment_loses_no_turn() {
 /// Two hundred times: `cargo test -p agenthub-cli --test it two_hundred -- --ignored`.
 #[cfg(target_os = "linux")]
 #[test]
-#[ignore = "minutes; the run of 25 is of the same kind"]
+#[ignore = "half a minute; the run of 25 is of the same kind"]
 fn r7_two_hundred_kills_lose_no_turn() {
     killed(200);
 }

@@ -11,4 +11,5 @@ export * from "./hooks";
 export * from "./usage";
 export * from "./notifications";
 export * from "./pricing";
+export * from "./tracing";
 export * from "./palette";

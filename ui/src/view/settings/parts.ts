@@ -5,6 +5,7 @@ import type { SettingsPart } from "../../model/route.svelte";
 import Antigravity from "./Antigravity.svelte";
 import General from "./General.svelte";
 import Notifications from "./Notifications.svelte";
+import Tracing from "./Tracing.svelte";
 
 export interface PartProps {
   view: BoardView | null;
@@ -16,4 +17,5 @@ export const PARTS: Partial<Record<SettingsPart, Part>> = {
   general: General as unknown as Part,
   notifications: Notifications as unknown as Part,
   antigravity: Antigravity as Part,
+  tracing: Tracing as Part,
 };
