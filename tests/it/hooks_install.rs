@@ -176,7 +176,7 @@ fn h2_a_file_that_was_not_there_goes_again() {
     std::fs::remove_dir_all(home.config()).unwrap();
     home.done(&["install"]);
     home.done(&["remove"]);
-    assert_eq!(std::fs::read_dir(home.config()).unwrap().count(), 0);
+    assert!(!home.config().exists());
     // One to which somebody has added since stays.
     home.done(&["install"]);
     std::fs::write(home.hooks_json(), home.text().replacen('{', "{\"mine\": {},", 1)).unwrap();
@@ -338,6 +338,69 @@ fn w3_what_becomes_of_the_script_is_shown_before_it_is_written() {
 
     let remove = hooks.plan(HooksAction::Remove).unwrap();
     assert_eq!((remove.forwarder_change, text(&remove, DiffKind::Removed)), (FileChange::Removed, script));
+}
+
+#[test]
+fn w3_our_part_of_a_file_in_one_long_line_is_shown() {
+    let long = format!("{{\"lint\": {{\"note\": \"{}\", \"Stop\": []}}}}", "x".repeat(5_000));
+    let home = Home::with(&long);
+    let said = home.done(&["install", "--dry-run"]);
+    for part in ["\"agenthub\":{\"PreInvocation\":", "agenthub-hook.sh' Stop", "\"timeout\":5"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(said.len() < 3_000, "what stays is cut: {said}");
+    home.done(&["install"]);
+    assert!(home.done(&["remove"]).contains("agenthub-hook.sh' Stop"));
+    assert_eq!(home.text(), long);
+}
+
+#[test]
+fn h2_folders_that_installing_made_go_with_the_hook() {
+    let home = Home::new();
+    std::fs::remove_dir_all(home.config()).unwrap();
+    home.done(&["install"]);
+    assert!(home.forwarder().exists());
+    home.done(&["remove"]);
+    assert!(!home.config().exists());
+    // One in which something else stands by then stays, and so does one that was there before.
+    home.done(&["install"]);
+    std::fs::write(home.config().join("mine"), "").unwrap();
+    home.done(&["remove"]);
+    assert!(home.config().join("mine").exists());
+    std::fs::remove_file(home.config().join("mine")).unwrap();
+    let home = Home::new();
+    home.done(&["install"]);
+    home.done(&["remove"]);
+    assert!(home.config().is_dir());
+}
+
+#[test]
+fn h7_a_hook_program_that_is_nowhere_is_said_before_anything_is_written() {
+    let home = Home::with(OTHERS);
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join(format!("agenthub{}", std::env::consts::EXE_SUFFIX));
+    std::fs::copy(env!("CARGO_BIN_EXE_agenthub"), &alone).unwrap();
+    let run = |args: &[&str]| {
+        let mut c = Command::new(&alone);
+        let known = home.rig.command(&[]);
+        c.args(args).envs(known.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        c.env_remove("AGENTHUB_HOOK_PROGRAM").env("PATH", folder.path()).output().unwrap()
+    };
+    let before = tree(home.rig.home.root());
+    for args in [&["hooks", "install", "--dry-run"][..], &["hooks", "install"]] {
+        let out = run(args);
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.contains("`agenthub-hook") && said.contains("AGENTHUB_HOOK_PROGRAM"), "{said}");
+    }
+    assert_eq!(tree(home.rig.home.root()), before);
+    // A copy that went is brought again, though agy's files need no change.
+    home.done(&["install"]);
+    std::fs::remove_file(home.program()).unwrap();
+    assert_eq!(home.state(), "target_missing");
+    assert!(!run(&["hooks", "install"]).status.success());
+    home.done(&["install"]);
+    assert_eq!((home.state().as_str(), home.program().exists()), ("installed", true));
 }
 
 #[test]

@@ -61,6 +61,16 @@ impl Home {
         Home { root, surface: Surface::CLI, private: None }
     }
 
+    /// Whether somebody's agy, or another product of its family, has used this home. A folder that was named by mistake is
+    /// none.
+    pub fn is_agys(&self) -> bool {
+        let named = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("antigravity");
+        self.root.file_name().is_some_and(|name| name == ".gemini") && self.root.is_dir()
+            || std::fs::read_dir(&self.root).is_ok_and(|all| {
+                all.filter_map(Result::ok).any(|f| named(&f.file_name()) && f.path().is_dir())
+            })
+    }
+
     /// The same home with the conversations of another product (R12).
     #[must_use]
     pub fn of_surface(self, surface: Surface) -> Home {

@@ -2,7 +2,7 @@
 
 use agenthub_engine::{
     Config, Hooks,
-    view::{DiffKind, HooksAction, HooksEventState, HooksPlan, HooksStatus, HooksWarning},
+    view::{DiffKind, ErrorView, HooksAction, HooksEventState, HooksPlan, HooksStatus, HooksWarning},
 };
 
 use crate::{
@@ -29,6 +29,10 @@ pub(crate) fn run(config: &Config, command: HooksCommand) -> anyhow::Result<()> 
     let mut plan = hooks.plan(action).map_err(Failed)?;
     if !command.json() {
         out::line(&shown(&plan))?;
+    }
+    let refused = plan.warnings.iter().find(|w| change.dry_run && w.code == "no_program");
+    if let Some(w) = refused {
+        return Err(Failed(ErrorView { code: "io".to_owned(), message: w.message.clone() }).into());
     }
     if plan.changes && !change.dry_run {
         plan = hooks.apply(&plan.token).map_err(Failed)?;

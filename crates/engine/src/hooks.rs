@@ -9,6 +9,7 @@ mod program;
 mod status;
 
 use std::{
+    collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
 };
@@ -50,6 +51,8 @@ struct Intent {
     /// What stands at the forwarder's path.
     script: Script,
     text: String,
+    /// The hook program is not there yet.
+    comes: bool,
     memory: Memory,
 }
 
@@ -292,6 +295,14 @@ impl Hooks {
                 code: "not_found".to_owned(),
                 message: "There is nothing to undo: AgentHub has not written this hooks.json.".to_owned(),
             },
+            Hindrance::NoHome => ErrorView {
+                code: "no_home".to_owned(),
+                message: format!(
+                    "{} is not agy's home: no agy has used it. Start `agy` once, or name its home (--gemini-dir or \
+                     AGENTHUB_GEMINI_DIR); nothing was changed.",
+                    for_people(&self.home)
+                ),
+            },
         })
     }
 
@@ -303,6 +314,9 @@ impl Hooks {
         let current = hooks_json.bytes.as_deref();
         let mut edit = match action {
             HooksAction::Install => {
+                if !agenthub_agy::Home::new(self.home.clone()).is_agys() {
+                    return Err(Hindrance::NoHome);
+                }
                 if let Script::Foreign(what) = &script {
                     let advice = "Move it away, then try again; nothing was changed.";
                     return Err(Refusal::new(Code::Foreign, format!("{what} {advice}")).into());
@@ -338,7 +352,22 @@ impl Hooks {
         if edit.changed {
             hooks_json.may_be_written()?;
         }
-        Ok(Intent { action, hooks_json, edit, script, text, memory })
+        let installs = self.is_in(edit.new.as_deref());
+        if installs && let Err(missing) = program::can_be_brought(self.places.data_dir(), self.which) {
+            edit.warnings.push(Warning { code: "no_program", message: missing.message });
+        }
+        let comes = installs && !files::is_program(&program::copy_in(self.places.data_dir(), self.which));
+        let missing = files::missing_folders(&hooks_json.target);
+        if let Some(deepest) = missing.last().filter(|_| edit.new.is_some() && hooks_json.is_linked()) {
+            let message = format!(
+                "{} is a link into the folder {}, which is not there: it is made, and stays with an empty hooks.json when \
+                 the hook is removed.",
+                hooks_json.named.display(),
+                deepest.display()
+            );
+            edit.warnings.push(Warning { code: "makes_folder", message });
+        }
+        Ok(Intent { action, hooks_json, edit, script, text, comes, memory })
     }
 
     fn carry_out(&self, intent: &Intent) -> Result<(), Refusal> {
@@ -346,12 +375,16 @@ impl Hooks {
         let text = |bytes: Option<&[u8]>| bytes.map(|b| String::from_utf8_lossy(b).into_owned());
         self.places.make_hooks().map_err(|e| files::refusal(&e, &self.places.hooks()))?;
         let installs = self.is_in(edit.new.as_deref());
+        let mut folders = files::missing_folders(&hooks_json.target);
+        folders.extend(files::missing_folders(&self.script_path()));
+        let folders: BTreeSet<PathBuf> = folders.into_iter().collect();
         if installs {
             program::bring(self.places.data_dir(), self.which)?;
             self.write_script(intent)?;
         }
         if edit.changed {
-            let mut memory = Memory { made: intent.memory.made.clone(), backup: None };
+            let Memory { made, folders: before, .. } = &intent.memory;
+            let mut memory = Memory { made: made.clone(), folders: before | &folders, backup: None };
             let backup = Backup {
                 file: hooks_json.named.to_string_lossy().into_owned(),
                 before: text(hooks_json.bytes.as_deref()),
@@ -368,6 +401,7 @@ impl Hooks {
                 if installs && intent.script == Script::Nothing {
                     let _ = std::fs::remove_file(self.script_path());
                 }
+                files::remove_empty(folders);
                 let _ = intent.memory.write(&self.memory_path());
                 return Err(refusal);
             }
@@ -378,6 +412,15 @@ impl Hooks {
                 std::fs::remove_file(&path).map_err(|e| files::refusal(&e, &path))?;
             }
             program::discard(self.places.data_dir(), self.which);
+            // Either of our two hooks may have made them.
+            for path in [self.which, self.other()].map(|which| self.memory_of(which)) {
+                let mut memory = Memory::read(&path);
+                let left = files::remove_empty(memory.folders.clone());
+                if left != memory.folders {
+                    memory.folders = left;
+                    memory.write(&path)?;
+                }
+            }
         }
         Ok(())
     }
@@ -405,7 +448,7 @@ impl Hooks {
             lines.map(|l| DiffLine { kind: kind(l.kind), text: l.text }).collect()
         };
         let forwarder_change = self.script_change(intent);
-        let changes = intent.edit.changed || forwarder_change != FileChange::None;
+        let changes = intent.edit.changed || forwarder_change != FileChange::None || intent.comes;
         let script = match &intent.script {
             Script::Ours { text, .. } => Some(text.as_bytes()),
             Script::Nothing | Script::Foreign(_) => None,
@@ -451,7 +494,7 @@ impl Intent {
     fn token(&self) -> String {
         let mut h = DefaultHasher::new();
         (&self.hooks_json.target, &self.hooks_json.bytes, &self.edit.new).hash(&mut h);
-        (&self.script, &self.text).hash(&mut h);
+        (&self.script, &self.text, self.comes).hash(&mut h);
         format!("{}-{:016x}", self.action.name(), h.finish())
     }
 }
@@ -460,6 +503,7 @@ impl Intent {
 enum Hindrance {
     Refused(Refusal),
     NothingToUndo,
+    NoHome,
 }
 
 impl From<Refusal> for Hindrance {

@@ -75,9 +75,18 @@ fn h2_links_are_written_through() {
 
 #[test]
 fn h2_a_link_that_leads_nowhere_gets_its_file_and_keeps_an_empty_one() {
-    for link in ["../dots/new/deep.json", "../dots/agy/new.json"] {
+    for link in ["../dots/new/more/deep.json", "../dots/agy/new.json"] {
         let home = Home::new();
         let target = chained(&home, &[link]);
+        // Folders that are to be made are said first, and go when the file does.
+        let makes = link.contains("new/");
+        let folder = home.rig.home.root().join("dots/new");
+        assert_eq!(home.done(&["install", "--dry-run"]).contains("dots/new/more, which is not there"), makes);
+        assert!(!folder.exists());
+        home.done(&["install"]);
+        assert_eq!(folder.exists(), makes);
+        home.done(&["undo"]);
+        assert!(!folder.exists() && !target.exists() && home.rig.home.root().join("dots/agy").is_dir());
         home.done(&["install"]);
         assert!(home.hooks_json().is_symlink() && target.is_file());
         home.done(&["remove"]);

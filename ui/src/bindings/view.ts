@@ -732,7 +732,8 @@ text: string, };
 
 export type HooksWarning = { 
 /**
- * Closed list: `pre_tool_use`, `post_tool_use`, `flat_tool_entry`, `switched_on`, `foreign_forwarder`.
+ * Closed list: `pre_tool_use`, `post_tool_use`, `flat_tool_entry`, `switched_on`, `foreign_forwarder`, `makes_folder`,
+ * `no_program`: that would be refused.
  */
 code: string, message: string, };
 

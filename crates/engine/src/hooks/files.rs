@@ -1,6 +1,7 @@
 //! Other people's files: found through their links, and written so that nothing but their bytes changes (spec H2).
 
 use std::{
+    collections::BTreeSet,
     fs::Metadata,
     io::{self, Read, Write},
     path::{Path, PathBuf},
@@ -175,6 +176,23 @@ impl Found {
         self.still_so()?;
         std::fs::remove_file(&self.target).map_err(|e| refusal(&e, &self.target))
     }
+}
+
+/// The folders on the way to a file that are not there yet, the outermost first.
+pub(super) fn missing_folders(file: &Path) -> Vec<PathBuf> {
+    let is_missing = |f: &&Path| {
+        let found = std::fs::symlink_metadata(f);
+        !f.as_os_str().is_empty() && found.is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
+    };
+    let mut all: Vec<PathBuf> = file.ancestors().skip(1).take_while(is_missing).map(Path::to_owned).collect();
+    all.reverse();
+    all
+}
+
+/// Removes those of these folders that are empty; outer ones come first. Gives those that are still there.
+pub(super) fn remove_empty(folders: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    let left: Vec<PathBuf> = folders.into_iter().rev().filter(|f| std::fs::remove_dir(f).is_err()).collect();
+    left.into_iter().filter(|f| f.is_dir()).collect()
 }
 
 /// Puts a file of ours in place by rename, whatever was there.

@@ -1,6 +1,9 @@
 //! What must be known about earlier writes: one backup for undoing, and which files did not exist before us.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use agenthub_agy::hooks::Refusal;
 use serde::{Deserialize, Serialize};
@@ -12,6 +15,8 @@ use super::files::put;
 pub(super) struct Memory {
     /// The hooks.json files that we made; removing our hook from one that holds no other removes it.
     pub(super) made: BTreeSet<String>,
+    /// The folders that we made for hooks.json and the script, outer ones first; empty, they go with our hook.
+    pub(super) folders: BTreeSet<PathBuf>,
     pub(super) backup: Option<Backup>,
 }
 

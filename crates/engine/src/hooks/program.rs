@@ -41,6 +41,15 @@ fn source(which: Hook) -> Option<PathBuf> {
     said.into_iter().chain(beside).chain(in_path).find(|p| is_program(p))
 }
 
+/// Whether `bring` would find something.
+///
+/// # Errors
+/// When there is neither a program to copy nor a copy.
+pub(super) fn can_be_brought(data_dir: &Path, which: Hook) -> Result<(), Refusal> {
+    let found = source(which).is_some() || is_program(&copy_in(data_dir, which));
+    if found { Ok(()) } else { Err(missing(which)) }
+}
+
 /// Brings the copy up to date. Without a program to copy, a copy that is there stays.
 ///
 /// # Errors

@@ -48,7 +48,8 @@ pub struct DiffLine {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct HooksWarning {
-    /// Closed list: `pre_tool_use`, `post_tool_use`, `flat_tool_entry`, `switched_on`, `foreign_forwarder`.
+    /// Closed list: `pre_tool_use`, `post_tool_use`, `flat_tool_entry`, `switched_on`, `foreign_forwarder`, `makes_folder`,
+    /// `no_program`: that would be refused.
     pub code: String,
     pub message: String,
 }
