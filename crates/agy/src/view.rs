@@ -51,9 +51,16 @@ pub(crate) fn view(
         }
         None => None,
     };
-    // A title call after the end is agy's own affair and no work of the turn.
-    let live = of_turn()
-        .rfind(|s| status::is_live(s.status) && (end.is_none() || s.step_type != step_type::CHECKPOINT));
+    let is_aside = |s: &&Step| s.step_type == step_type::CHECKPOINT;
+    let aside = newest.iter().filter(is_aside).filter_map(|s| s.completed.max(s.created)).max();
+    let last = match last_word(newest) {
+        Some(s) => Some(newest_step(db, s, end.is_some())?),
+        None => None,
+    };
+    // A title call after the turn's last word is agy's own affair and no work of the turn.
+    let is_over =
+        end.is_some() || matches!(last, Some(NewestStep::Error { .. } | NewestStep::Canceled { .. }));
+    let live = of_turn().rfind(|s| status::is_live(s.status) && !(is_over && is_aside(s)));
     let live = match live {
         Some(s) => {
             let d = detail(db, s)?;
@@ -61,11 +68,7 @@ pub(crate) fn view(
         }
         None => None,
     };
-    let newest = match last_word(newest) {
-        Some(s) => Some(newest_step(db, s, end.is_some())?),
-        None => None,
-    };
-    Ok(DbView { turn, end, waiting, live, newest })
+    Ok(DbView { turn, end, waiting, live, newest: last, aside })
 }
 
 /// The end of the newest turn: the finished execution that is the newest one in it (a held turn has several).

@@ -97,7 +97,10 @@ pub struct DbView {
     pub waiting: Option<Waiting>,
     /// The newest step of the newest turn that is at work.
     pub live: Option<Live>,
+    /// The newest step that is part of the conversation.
     pub newest: Option<NewestStep>,
+    /// When agy wrote last for itself: a title, a summary. That says nothing of the turn.
+    pub aside: Option<Time>,
 }
 
 /// What the list of held locks said about this conversation's presence lock.

@@ -307,6 +307,11 @@ fn l05_an_api_error_and_a_headless_refusal_end_without_any_stop() {
     let Some(NewestStep::Error { text, .. }) = &r.view.newest else { panic!("{:?}", r.view.newest) };
     assert_eq!(text.as_deref(), Some("The model is overloaded."));
     assert_eq!(state(&r), State::Error);
+    // agy's own title call comes after the turn's last word, and is none.
+    live.title_call("A title").unwrap();
+    let titled = reader.next();
+    assert_eq!((&titled.view.newest, &titled.view.live), (&r.view.newest, &None));
+    assert!(titled.view.aside.is_some() && r.view.aside.is_none());
     live.prompt("again").unwrap();
     assert_eq!(state(&reader.next()), State::Running, "a new turn clears it (L7)");
     live.call().unwrap();

@@ -65,7 +65,9 @@ impl<'a> Known<'a> {
         match &db.newest {
             Some(NewestStep::Error { step, text }) if self.work_after(step.at).is_none() => {
                 // With agy gone nobody is left who could try again.
-                let calm_at = self.wrote.or(step.at).map(|t| t.plus_ms(windows.error_ms));
+                // Where agy has written for itself since, that is what the file's time tells of.
+                let aside = step.at.filter(|at| self.db.aside >= Some(*at));
+                let calm_at = aside.or(self.wrote).or(step.at).map(|t| t.plus_ms(windows.error_ms));
                 if self.presence == Presence::Gone || calm_at.is_none_or(|t| next.passed(t)) {
                     lines.push(Line::at(
                         step.at,

@@ -143,6 +143,23 @@ fn l05_6_a_call_after_an_error_message_tries_again() {
 }
 
 #[test]
+fn l05_6_what_agy_writes_for_itself_is_no_sign_that_a_failed_turn_goes_on() {
+    let error = "0s held; 0s prompt 0; 10s error 2 quota";
+    check(&format!("{error}; 14s now"), "running active, in progress");
+    check(&format!("{error}; 15s now; 20s title"), "error active, failed");
+    // The title came within the five seconds: they are those since the error.
+    check(&format!("{error}; 12s title; 14s now"), "running active, in progress");
+    check(&format!("{error}; 12s title; 15s now"), "error active, failed");
+    check_times(&format!("{error}; 12s title; 14s now"), "since 0s, until 15s");
+    // One from before the error says nothing, and neither does one where the turn goes on.
+    check(
+        "0s held; 0s prompt 0; 5s title; 10s error 2 quota; 13s write; 17s now",
+        "running active, in progress",
+    );
+    check(&format!("{error}; 12s title; 13s live 3; 20s now"), "running active, in progress");
+}
+
+#[test]
 fn l04_the_quiet_window_is_ten_minutes_with_hooks() {
     check("0s prompt 0; 0s call 0; 9m59s now", "running active, in progress");
     check("0s prompt 0; 0s call 0; 10m now", "idle completed, quiet");

@@ -42,8 +42,16 @@ pub(crate) fn view() -> impl Strategy<Value = DbView> {
         option::weighted(0.2, waiting),
         option::weighted(0.4, live),
         option::weighted(0.8, newest),
+        option::weighted(0.2, time()),
     )
-        .prop_map(|(turn, end, waiting, live, newest)| DbView { turn, end, waiting, live, newest })
+        .prop_map(|(turn, end, waiting, live, newest, aside)| DbView {
+            turn,
+            end,
+            waiting,
+            live,
+            newest,
+            aside,
+        })
 }
 
 pub(crate) fn hook_event() -> impl Strategy<Value = HookEvent> {

@@ -238,6 +238,7 @@ pub(crate) fn run(script: &str) -> World {
                         let text = (args.len() > 1).then(|| args[1..].join(" "));
                         view.newest = Some(NewestStep::Error { step: step(), text });
                     }
+                    "title" => view.aside = Some(now),
                     "end" => {
                         view.end = Some(TurnEnd {
                             at: Some(now),
