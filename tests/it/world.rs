@@ -204,6 +204,82 @@ fn s10_no_home_at_all_is_said_and_is_no_failure() {
 }
 
 #[test]
+fn p1_a_home_that_was_mistyped_is_said_and_gets_nothing() {
+    let rig = Rig::new();
+    Conversation::new(&uuid())
+        .turn(Turn::prompt("Here").call(Call::model(1016).tokens(10, 2, 0, 1)))
+        .write(&rig.home)
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (missing, strange) = (folder.path().join("gemnii"), folder.path().join("src"));
+    std::fs::create_dir(&strange).unwrap();
+    for wrong in [&missing, &strange] {
+        let wrong = wrong.to_str().unwrap();
+        for command in [&["sessions", "--json"][..], &["usage"], &["lanes", "--json"], &["pricing", "list"]] {
+            let out = rig.agenthub(&[&["--gemini-dir", wrong], command].concat());
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(out.status.success(), "{said}");
+            assert!(
+                said.contains(wrong) && said.contains("--gemini-dir") && said.contains("(no_home)"),
+                "{said}"
+            );
+        }
+        for command in [&["hooks", "install"][..], &["hooks", "install", "--dry-run"]] {
+            let out = rig.agenthub(&[&["--gemini-dir", wrong], command].concat());
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert_eq!(out.status.code(), Some(1), "{said}");
+            assert!(said.contains("is not agy's home") && said.contains("(no_home)"), "{said}");
+        }
+    }
+    assert!(!missing.exists() && std::fs::read_dir(&strange).unwrap().next().is_none());
+    // The data folder is still anybody's, and then the right home's.
+    assert_eq!(rig.json(&["sessions", "--json"])["sessions"].as_array().unwrap().len(), 1);
+    let out = rig.agenthub(&["--gemini-dir", strange.to_str().unwrap(), "sessions"]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("(other_home)"));
+}
+
+#[test]
+fn p1_a_home_that_agy_makes_while_the_engine_runs_has_the_data_folder() {
+    let rig = Rig::new();
+    let cli = rig.home.root().join("antigravity-cli");
+    let away = rig.home.root().join("later");
+    std::fs::rename(&cli, &away).unwrap();
+    let held = rig.data_dir().join("agy-home");
+    let engine = rig.start();
+    assert!(!held.exists());
+    std::fs::rename(&away, &cli).unwrap();
+    engine.host.set_settings(&serde_json::json!({})).unwrap();
+    engine.until("the home is known", |s| s.board.notes.iter().all(|n| n.code != "no_home"));
+    assert!(held.exists());
+}
+
+#[test]
+fn s11_sessions_that_call_each_other_parent_are_listed() {
+    let rig = Rig::new();
+    let (a, b) = (uuid(), uuid());
+    for (id, parent) in [(&a, &b), (&b, &a)] {
+        let mut recording = agy_sim::Recording::new(id, agy_sim::Layout::V1_2, agy_sim::At::now());
+        recording.blob.parent = Some(parent.clone());
+        recording.blob.workspaces.push("/w/circle".to_owned());
+        Conversation::go_on(recording)
+            .turn(Turn::prompt("Go").call(Call::model(1016).tokens(10, 2, 0, 1)))
+            .write(&rig.home)
+            .unwrap();
+    }
+    let engine = rig.start();
+    let page = engine.host.sessions(&agenthub_engine::view::SessionsQuery::default()).unwrap();
+    let first = std::cmp::min(&a, &b);
+    assert_eq!(page.rows.iter().map(|r| &r.session.id).collect::<Vec<_>>(), [first]);
+    for id in [&a, &b] {
+        assert_eq!(engine.host.session(id).unwrap().row.session.id, **id);
+    }
+    let board = engine.host.watch().borrow().board.clone();
+    assert_eq!(board.lanes.len(), 1, "{:?}", board.lanes);
+    assert!(board.lanes[0].members.iter().any(|m| m.parent_id.is_none()), "{:?}", board.lanes[0].members);
+    assert_eq!(rig.json(&["sessions", "--json"])["sessions"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn s10_a_bad_file_that_becomes_good_is_read() {
     let rig = Rig::new();
     let id = uuid();

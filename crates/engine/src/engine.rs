@@ -124,6 +124,8 @@ pub(crate) struct Engine {
     /// Something was written to the store since the last publication.
     stored: bool,
     places: Places,
+    /// The data folder is held to agy's home.
+    bound: bool,
     journal: Journal,
     runs: runs::Runs,
     /// There is a hook event in the store.
@@ -218,6 +220,7 @@ impl Engine {
         let mut engine = Engine {
             runs,
             places: places.clone(),
+            bound: false,
             journal: Journal::new(places),
             hooked,
             again: HashMap::new(),

@@ -515,7 +515,7 @@ impl Shared {
             code: "io".to_owned(),
             message: format!("The data folder {} can't be made: {e}", config.data_dir.display()),
         })?;
-        places.belongs_to(&config.gemini_dir)?;
+        places.may_belong_to(&config.gemini_dir)?;
         let since = options.clock.now();
         let settings = SettingsFile::new(&config.config_dir);
         let first = Snapshot { settings: Arc::new(settings.view(&settings.read())), ..Snapshot::default() };

@@ -67,10 +67,24 @@ impl Engine {
         }
     }
 
+    /// Holds the data folder to this home, once agy is there: a home that was mistyped must not have it.
+    fn bind_home(&mut self, listing: &agy::Listing) {
+        let here = listing.problems.iter().all(|p| p.code != agy::ProblemCode::NoHome);
+        if self.bound || !here {
+            return;
+        }
+        match self.places.belongs_to(self.home.root()) {
+            Ok(()) => self.bound = true,
+            Err(e) => tracing::error!("{} ({})", e.message, e.code),
+        }
+    }
+
     fn note_home(&mut self, listing: &agy::Listing) {
+        self.bind_home(listing);
         if listing.problems.iter().any(|p| p.code == agy::ProblemCode::NoHome) {
             let text = format!(
-                "agy has not been used here yet: there are no conversations in {}.",
+                "agy has not been used here yet: there are no conversations in {}. If its home is elsewhere, name it \
+                 (--gemini-dir or AGENTHUB_GEMINI_DIR).",
                 self.header.gemini_dir
             );
             self.notes.insert("no_home", text);
