@@ -71,6 +71,32 @@ fn q03_a_store_that_is_lost_is_filled_anew_and_calls_of_gone_files_stay() {
 }
 
 #[test]
+fn q03_every_list_says_that_the_store_was_damaged() {
+    let rig = Rig::new();
+    let (_, gone) = world(&rig);
+    for (n, list) in [
+        &["sessions", "--json"][..],
+        &["sessions"],
+        &["session", &gone],
+        &["session", &gone, "--json"],
+        &["usage", "--csv"],
+        &["lanes", "--json"],
+        &["pricing", "list", "--json"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        std::fs::write(rig.data_dir().join("agenthub.db"), vec![7u8; 50_000]).unwrap();
+        let out = rig.agenthub(list);
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{list:?}: {said}");
+        let kept = format!("agenthub.db.damaged-{}", n + 1);
+        assert!(said.contains("(store_rebuilt)") && said.contains(&kept), "{list:?}: {said}");
+        assert!(!String::from_utf8_lossy(&rig.agenthub(list).stderr).contains("store_rebuilt"), "only once");
+    }
+}
+
+#[test]
 fn q03_a_store_that_is_damaged_while_the_engine_runs_is_rebuilt_and_said() {
     let rig = Rig::new();
     let (right, gone) = world(&rig);

@@ -34,7 +34,7 @@ impl Args {
     /// Whether errors go out as JSON too.
     pub(crate) fn json(&self) -> bool {
         match &self.command {
-            Command::Lanes { json }
+            Command::Lanes { json, .. }
             | Command::Sessions { json }
             | Command::Session { json, .. }
             | Command::Usage { json, .. }
@@ -66,6 +66,9 @@ pub(crate) fn wants_json(words: impl Iterator<Item = std::ffi::OsString>) -> boo
 pub(crate) enum Command {
     /// The lanes on the board, worst first
     Lanes {
+        /// Take note of a lane's error, so that it no longer stands as failed: its name, its folder, its id or its run
+        #[arg(long, value_name = "LANE", conflicts_with = "json")]
+        dismiss: Option<String>,
         /// One JSON document
         #[arg(long)]
         json: bool,

@@ -105,6 +105,17 @@ fn is_program(path: &Path) -> bool {
 fn place(config: &Config, what: &str) -> anyhow::Result<(&'static str, String)> {
     let host = Host::once(config.clone(), Options::default()).map_err(Failed)?;
     let lanes = host.watch().borrow().lanes().lanes;
+    match lane(&lanes, what)? {
+        Some(id) => Ok(("--lane", id)),
+        None => session(&host, what),
+    }
+}
+
+/// The one lane that is called so.
+///
+/// # Errors
+/// `bad_request` when several are.
+pub(crate) fn lane(lanes: &[Lane], what: &str) -> anyhow::Result<Option<String>> {
     let folder = std::fs::canonicalize(what).ok().map(PathBuf::into_os_string);
     let matches =
         |is: &dyn Fn(&Lane) -> bool| lanes.iter().filter(|l| is(l)).map(|l| l.id.clone()).collect::<Vec<_>>();
@@ -118,8 +129,8 @@ fn place(config: &Config, what: &str) -> anyhow::Result<(&'static str, String)> 
     .find(|found| !found.is_empty())
     .unwrap_or_default();
     match found.as_slice() {
-        [one] => Ok(("--lane", one.clone())),
-        [] => session(&host, what),
+        [one] => Ok(Some(one.clone())),
+        [] => Ok(None),
         several => Err(failed(
             "bad_request",
             format!("Several lanes are called `{what}`. Say which: {}", several.join(", ")),

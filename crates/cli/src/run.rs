@@ -4,7 +4,10 @@ mod pricing;
 
 use std::process::ExitCode;
 
-use agenthub_engine::{Config, Host, Options, UsageQuery, usage_csv, view::ErrorView};
+use agenthub_engine::{
+    Config, Host, Options, UsageQuery, usage_csv,
+    view::{ErrorView, State},
+};
 use clap::Parser;
 
 use crate::{
@@ -91,6 +94,31 @@ fn tell_error(code: &str, message: &str) {
     let _ = out::line(&document.to_string());
 }
 
+/// Takes a lane's error off the board (spec L7).
+fn dismiss(host: &Host, what: &str) -> anyhow::Result<()> {
+    let refused = |code: &str, message: String| Failed(ErrorView { code: code.to_owned(), message });
+    let lanes = host.watch().borrow().lanes().lanes;
+    let Some(id) = open::lane(&lanes, what)? else {
+        let message = format!("There is no lane `{what}` on the board. `agenthub lanes` lists them.");
+        return Err(refused("not_found", message).into());
+    };
+    let Some(lane) = lanes.iter().find(|l| l.id == id && l.state == State::Error) else {
+        return Err(refused("bad_request", format!("The lane `{what}` has not failed.")).into());
+    };
+    host.dismiss(&id).map_err(Failed)?;
+    Ok(out::line(&format!("Dismissed: {}", out::safe(&lane.name)))?)
+}
+
+/// Says beside a list what bears on all that is listed: that what it was kept in was damaged, or that agy's home can't be
+/// read. Documents have no place for it.
+pub(crate) fn say_notes(host: &Host) {
+    const TELLING: [&str; 6] =
+        ["store_rebuilt", "person_rebuilt", "source_failed", "no_home", "unreadable_folder", "schema_drift"];
+    for note in host.watch().borrow().board.notes.iter().filter(|n| TELLING.contains(&&*n.code)) {
+        complain(&format!("agenthub: {} ({})", note.message, note.code));
+    }
+}
+
 /// Where nobody can be told, the exit code still tells.
 pub(crate) fn complain(text: &str) {
     use std::io::Write as _;
@@ -104,32 +132,41 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let now = jiff::Timestamp::now();
     match &args.command {
         Command::Watch { .. } => watch::watch(config),
-        Command::Lanes { json } => {
+        Command::Lanes { dismiss: Some(what), .. } => dismiss(&once()?, what),
+        Command::Lanes { json, dismiss: None } => {
             let host = once()?;
             let snapshot = host.watch().borrow().clone();
             if *json {
+                say_notes(&host);
                 out::json(&snapshot.lanes())
             } else {
                 Ok(out::line(&tables::lanes(&snapshot.board, now))?)
             }
         }
         Command::Sessions { json } => {
-            let doc = once()?.all_sessions().map_err(Failed)?;
+            let host = once()?;
+            let doc = host.all_sessions().map_err(Failed)?;
+            say_notes(&host);
             if *json { out::json(&doc) } else { Ok(out::line(&tables::sessions(&doc, now))?) }
         }
         Command::Session { id, json } => {
             let host = once()?;
             if *json {
-                out::json(&host.session_document(id).map_err(Failed)?)
+                let doc = host.session_document(id).map_err(Failed)?;
+                say_notes(&host);
+                out::json(&doc)
             } else {
                 let detail = host.session(id).map_err(Failed)?;
+                say_notes(&host);
                 Ok(out::line(&tables::session(&detail, &host.time_zone()))?)
             }
         }
         Command::Usage { by, since, until, tz, csv, json } => {
             let query =
                 UsageQuery { by: (*by).into(), since: since.clone(), until: until.clone(), tz: tz.clone() };
-            let doc = once()?.usage(&query).map_err(Failed)?;
+            let host = once()?;
+            let doc = host.usage(&query).map_err(Failed)?;
+            say_notes(&host);
             match (json, csv) {
                 (true, _) => out::json(&doc),
                 (_, true) => Ok(out::line(usage_csv(&doc).map_err(Failed)?.trim_end())?),

@@ -71,6 +71,29 @@ fn l05_1_a_killed_command_is_an_error() {
 }
 
 #[test]
+fn l07_a_failed_run_is_dismissed_from_the_command_line_too() {
+    let rig = Rig::new();
+    for (name, code) in [("nightly", "3"), ("good", "0")] {
+        sh(&rig, &["--name", name], &format!("exit {code}")).status().unwrap();
+    }
+    let lanes = || {
+        let doc = rig.json(&["lanes", "--json"]);
+        let lanes = doc["lanes"].as_array().unwrap().clone();
+        lanes.iter().map(|l| format!("{} {}", l["name"], l["state"]).replace('"', "")).collect::<Vec<_>>()
+    };
+    assert!(lanes().contains(&"nightly error".to_owned()));
+    // With an engine that runs, and which follows.
+    let engine = rig.start();
+    for (what, status) in [("nightly", Some(0)), ("good", Some(2)), ("nobody", Some(1))] {
+        let out = rig.agenthub(&["lanes", "--dismiss", what]);
+        assert_eq!(out.status.code(), status, "{what}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    engine.run_is("nightly", State::Idle);
+    drop(engine);
+    assert!(lanes().contains(&"nightly idle".to_owned()));
+}
+
+#[test]
 fn l05_1_who_waits_is_killed_and_the_command_works_on() {
     let rig = Rig::new();
     let engine = rig.start();

@@ -12,12 +12,13 @@ use comfy_table::{CellAlignment, Table, presets};
 use crate::{
     args::{PricingCommand, PricingSet},
     out::{self, count, cut, safe},
-    run::Failed,
+    run::{Failed, say_notes},
     tables::{cost, counted},
 };
 
 pub(crate) fn run(config: Config, command: &PricingCommand) -> anyhow::Result<()> {
     let host = Host::once(config, Options::default()).map_err(Failed)?;
+    say_notes(&host);
     match command {
         PricingCommand::List { rows, json } => {
             let view = host.pricing().map_err(Failed)?;
