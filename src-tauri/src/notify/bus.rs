@@ -16,7 +16,7 @@ use crate::text;
 /// More than a person looks at. An older one is taken off the desktop, for its click would lead nowhere.
 const MOST: usize = 16;
 /// So long the service may take to take one off.
-const TAKING_OFF: Duration = Duration::from_millis(500);
+const TAKING_OFF: Duration = Duration::from_secs(1);
 
 /// Does what it is told until the app quits.
 pub(super) async fn serve<R: Runtime>(app: AppHandle<R>, mut jobs: mpsc::UnboundedReceiver<Job>) {
