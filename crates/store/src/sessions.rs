@@ -487,6 +487,20 @@ impl Store {
         Ok(self.sessions(&f, Sort::Active, false, 0, 1)?.into_iter().next())
     }
 
+    /// Who started a session, as it is written down; `None` also for one that is not here.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+        self.read(|conn| {
+            let found: Option<Option<String>> = conn
+                .prepare_cached("SELECT parent FROM session WHERE id = ?1 AND +tool = 'antigravity'")?
+                .query_row([id.as_str()], |r| r.get(0))
+                .optional()?;
+            Ok(found.flatten().and_then(|parent| SessionId::parse(&parent)))
+        })
+    }
+
     /// Sessions that may stand on the board: active since `since`, or failed since `errors_since`, or named.
     ///
     /// # Errors

@@ -15,6 +15,9 @@ use crate::{
     watch::Watcher,
 };
 
+/// A chain of parents is followed no further.
+const MOST_ABOVE: usize = 64;
+
 impl Engine {
     pub(super) fn pass(&mut self, watcher: &mut Watcher, stop: &dyn Fn() -> bool) {
         watcher.arrange();
@@ -209,11 +212,31 @@ impl Engine {
         conversation::read(&self.home, &self.index, entry, cursor.as_ref(), ever_held, self.clock.now())
     }
 
+    /// Of sessions that call each other parent the one that is found last counts as nobody's sub-agent: else each would be
+    /// inside another, and so in no list, and a silent one.
+    fn break_circles(&self, found: &mut [Found]) {
+        let mut parents: HashMap<SessionId, Option<SessionId>> = HashMap::new();
+        for f in found {
+            let (Some(session), Some(record)) = (&mut f.session, &mut f.change.session) else { continue };
+            let above = |id: &SessionId| match parents.get(id) {
+                Some(parent) => parent.clone(),
+                // What can't be looked up now is looked at when it is written.
+                None => self.store.parent(id).ok().flatten(),
+            };
+            let mut chain = std::iter::successors(record.parent.clone(), above).take(MOST_ABOVE);
+            if chain.any(|id| id == record.id) {
+                (record.parent, session.parent) = (None, None);
+            }
+            parents.insert(record.id.clone(), record.parent.clone());
+        }
+    }
+
     /// Writes down what was found, cursor and all, and follows the sessions that may stand on the board.
     pub(super) fn keep(&mut self, mut found: Vec<Found>) {
         if found.is_empty() {
             return;
         }
+        self.break_circles(&mut found);
         for f in &mut found {
             self.add_hooks(f);
             self.add_run(f);
