@@ -138,7 +138,8 @@ fn told(s: &TracingStatus, now: jiff::Timestamp) -> String {
     let on: Vec<&str> = content.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
     if s.enabled {
         let content = if on.is_empty() { "none".to_owned() } else { on.join(", ") };
-        lines.push(format!("Content that leaves: {content}. User: {}.", s.user));
+        let nobody = if s.user_found == Some(false) { ", but no log of agy's names an address" } else { "" };
+        lines.push(format!("Content that leaves: {content}. User: {}{nobody}.", s.user));
     }
     lines.extend(s.problems.iter().map(|p| format!("Warning: `{}`: {}", safe(&p.key), safe(&p.message))));
     lines.extend(s.advice.iter().map(|a| format!("→ {a}")));
@@ -152,6 +153,7 @@ fn destination(d: &TracingDestination, now: jiff::Timestamp) -> Vec<String> {
         lines.push(format!("  headers: {}", safe(&d.headers.join(", "))));
     }
     lines.extend(d.error.iter().map(|e| format!("  {}", safe(&e.message))));
+    lines.extend(d.doubt.iter().map(|doubt| format!("  Warning: {}", safe(doubt))));
     let counts = [
         ("sent", d.sent_spans),
         ("waiting", d.waiting_spans),

@@ -169,6 +169,23 @@ fn r11_a_test_prints_one_document_and_an_export_that_was_refused_fails() {
 }
 
 #[test]
+fn r11_a_file_that_can_not_be_written_holds_up_no_backend_and_an_export_says_so() {
+    let t = Traced::new();
+    let path = config_file(&t.rig, "settings.json");
+    let mut all = settings(&t.rig);
+    all["tracing"]["file"] = json!("/nowhere/at/all/traces.jsonl");
+    std::fs::write(&path, all.to_string()).unwrap();
+    let id = uuid();
+    let mut agy = t.agy(&id);
+    turn(&mut agy, "To the backend at least", 1);
+    t.until("the turn", |s| distinct(s).len() == 2);
+    agy.close().unwrap();
+    let out = t.rig.agenthub(&["trace", "export", "--session", &id, "--json"]);
+    let error: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!((out.status.code(), error["error"]["code"].clone()), (Some(1), json!("io")), "{error}");
+}
+
+#[test]
 fn r1_a_purge_names_what_would_go_and_takes_nothing_in_a_dry_run() {
     let (rig, backend) = (Rig::new(), Receiver::start());
     let gone = Receiver::start().stop();

@@ -89,6 +89,12 @@ fn r8_each_destination_is_told_by_its_last_answer() {
     assert!(told.contains("1 span"), "{told}");
     assert!(lacks(&t.rig, "tracing_unreachable"));
 
+    // A test that was refused is an answer, too.
+    t.backend.always(Reply::status(403, "no"));
+    assert!(!t.rig.agenthub(&["trace", "test"]).status.success());
+    let told = finds(&t.rig, "warning", "tracing_misdirected");
+    assert!(told.contains("HTTP 403") && !told.contains("wait"), "{told}");
+
     // Without the network: an address that can't be, keys without encryption, none switched on.
     edit(&t.rig, |s| s["destinations"][0]["endpoint"] = json!("localhost:4318"));
     let told = finds(&t.rig, "warning", "tracing_endpoint");
@@ -121,6 +127,15 @@ fn r8_what_was_given_up_and_a_queue_that_is_nearly_full_are_findings() {
     assert!(told.contains("12 spans"), "{told}");
     finds(&t.rig, "note", "tracing_damaged");
     assert!(lacks(&t.rig, "tracing_queue_full"));
+    // As much as the disk need not hold: nobody reads it here.
+    let waiting = t.files("queue", "").into_iter().find(|f| {
+        let name = std::path::Path::new(f).file_name().unwrap().to_string_lossy().into_owned();
+        !name.ends_with(".json") && !name.ends_with(".lock")
+    });
+    let file = std::fs::File::options().write(true).open(waiting.unwrap()).unwrap();
+    file.set_len(220 << 20).unwrap();
+    let told = finds(&t.rig, "warning", "tracing_queue_full");
+    assert!(told.contains("220 of 256 MiB"), "{told}");
 }
 
 #[test]

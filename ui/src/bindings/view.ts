@@ -1199,7 +1199,11 @@ damaged: number,
 /**
  * Attempts in a row that did not go through.
  */
-failures: number, next_attempt_at: string | null, last: TracingAttempt | null, last_taken: TracingAttempt | null, };
+failures: number, 
+/**
+ * The newest request was not taken, be it a test.
+ */
+held_up: boolean, next_attempt_at: string | null, last: TracingAttempt | null, last_taken: TracingAttempt | null, };
 
 export type TracingAttempt = { at: string, spans: number, 
 /**

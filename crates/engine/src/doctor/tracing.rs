@@ -170,7 +170,7 @@ fn destination(d: &TracingDestination) -> Vec<Finding> {
     if let Some(e) = &d.error {
         let advice = format!("Say where it is with `{anew} --endpoint URL`, or in Settings → Tracing.");
         found.push(told(Level::Warning, "tracing_endpoint", format!("{}: {}", d.id, e.message), &advice));
-    } else if let Some(last) = d.last.as_ref().filter(|_| d.failures > 0) {
+    } else if let Some(last) = d.last.as_ref().filter(|_| d.held_up) {
         found.push(held_up(d, last, &anew));
     }
     if d.refused_spans > 0 {
@@ -215,13 +215,12 @@ fn destination(d: &TracingDestination) -> Vec<Finding> {
 fn held_up(d: &TracingDestination, last: &TracingAttempt, anew: &str) -> Finding {
     let status = last.http_status.map_or_else(|| "no answer".to_owned(), |s| format!("HTTP {s}"));
     let next = d.next_attempt_at.as_ref().map_or_else(String::new, |at| format!(", next try at {at}"));
-    let message = format!(
-        "{} ({}) did not take the last spans: {status}. {} {} wait{next}.",
-        d.id,
-        d.endpoint,
-        last.message,
-        spans(d.waiting_spans)
-    );
+    let waits = match d.waiting_spans {
+        0 => String::new(),
+        n => format!(" {} {}{next}.", spans(n), if n == 1 { "waits" } else { "wait" }),
+    };
+    let said = if last.message.is_empty() { String::new() } else { format!(" {}", last.message) };
+    let message = format!("{} ({}) did not take the last request: {status}.{said}{waits}", d.id, d.endpoint);
     let (code, advice) = match last.fate.as_str() {
         "misdirected" => (
             "tracing_misdirected",

@@ -95,6 +95,8 @@ impl Tracer {
         let root = forest.root(&id);
         let told = forest.told(&root, &|_| true).ok_or_else(not_found)?;
         let io = |e: std::io::Error| ErrorView { code: "io".to_owned(), message: e.to_string() };
+        let queue = self.queue();
+        let before: Vec<_> = enabled.iter().map(|id| queue.standing(id)).collect();
         let (mut spans, mut requests) = (0, Vec::new());
         for turn in &told.turns {
             let (mut trace, _) = forest.tree(&root, turn);
@@ -108,8 +110,18 @@ impl Tracer {
         }
         let (mut destinations, mut ok) = (Vec::new(), true);
         if !dry_run {
+            if let Some(why) = spool.file_failed.take() {
+                return Err(ErrorView { code: "io".to_owned(), message: why });
+            }
             let drained = all_of_it(&spool, Instant::now() + PATIENCE);
-            ok = enabled.iter().all(|id| drained.iter().any(|(of, d)| of == id && took_all(d)));
+            // What another process sent for us counts, too.
+            ok = enabled.iter().zip(&before).all(|(id, before)| {
+                let now = queue.standing(id);
+                let is_empty = drained.iter().any(|(of, d)| of == id && d.ended == Ended::Empty);
+                is_empty
+                    && now.refused_spans <= before.refused_spans
+                    && now.rejected_spans <= before.rejected_spans
+            });
             destinations = self.destinations(&settings, &self.secrets()?);
         }
         let turns = u64::try_from(told.turns.len()).unwrap_or(0);
@@ -134,28 +146,11 @@ impl Tracer {
 /// Sends until nothing waits. A child that sends to the same backend just now takes ours along, so it is waited for.
 fn all_of_it(spool: &Spool<'_>, until: Instant) -> Vec<(DestinationId, Drained)> {
     const BETWEEN: Duration = Duration::from_millis(100);
-    let mut sums: Vec<(DestinationId, Drained)> = Vec::new();
     loop {
         let drained = spool.drain(When::Asked, until);
-        let is_busy = drained.iter().any(|(_, d)| d.ended == Ended::Busy);
-        for (id, new) in drained {
-            match sums.iter_mut().find(|(of, _)| *of == id) {
-                Some((_, sum)) => {
-                    let refused_spans = sum.refused_spans + new.refused_spans;
-                    let rejected_spans = sum.rejected_spans + new.rejected_spans;
-                    *sum = Drained { refused_spans, rejected_spans, ..new };
-                }
-                None => sums.push((id, new)),
-            }
-        }
-        if !is_busy || Instant::now() + BETWEEN >= until {
-            return sums;
+        if drained.iter().all(|(_, d)| d.ended != Ended::Busy) || Instant::now() + BETWEEN >= until {
+            return drained;
         }
         std::thread::sleep(BETWEEN);
     }
-}
-
-/// Nothing waits any more, and the backend wanted all of it.
-fn took_all(d: &Drained) -> bool {
-    d.ended == Ended::Empty && d.refused_spans == 0 && d.rejected_spans == 0
 }

@@ -36,13 +36,15 @@ pub(crate) struct Spool<'a> {
     set_up: SetUp,
     /// Something new waits since the last sending.
     fresh: bool,
+    /// Why the file that the person named could not be written last.
+    pub(crate) file_failed: Option<String>,
 }
 
 impl<'a> Spool<'a> {
     /// # Errors
     /// When the secrets can't be read.
     pub(crate) fn new(tracer: &'a Tracer) -> Result<Spool<'a>, ErrorView> {
-        Ok(Spool { tracer, queue: tracer.queue(), set_up: tracer.set_up()?, fresh: false })
+        Ok(Spool { tracer, queue: tracer.queue(), set_up: tracer.set_up()?, fresh: false, file_failed: None })
     }
 
     /// Reads the settings anew; `true` where they are others now.
@@ -151,7 +153,11 @@ impl Outbox for Spool<'_> {
             write_json_lines(&mut lines, &encoding.requests_of(trace, &wanted))?;
             // A file that can't be written holds up no backend; status and doctor say so.
             if let Err(e) = append(path, &lines) {
+                if self.enabled().next().is_none() {
+                    return Err(e);
+                }
                 tracing::warn!("traces can't be written to the file that was named: {e}");
+                self.file_failed = Some(format!("{} can't be written: {e}.", path.display()));
             }
         }
         Ok(())

@@ -164,6 +164,7 @@ impl Tracer {
                     refused_spans: s.refused_spans,
                     dropped_spans: s.dropped_spans,
                     failures: s.failures,
+                    held_up: s.failures > 0 || s.last.as_ref().is_some_and(|a| !a.is_taken()),
                     next_attempt_at: s.next_attempt.map(Time::rfc3339),
                     last: s.last.as_ref().map(attempt),
                     last_taken: s.last_taken.as_ref().map(attempt),
@@ -235,7 +236,7 @@ fn message(
         }
     }
     let waiting: u64 = destinations.iter().map(|d| d.waiting_spans).sum();
-    let hindered = destinations.iter().find(|d| d.enabled && (d.error.is_some() || d.failures > 0));
+    let hindered = destinations.iter().find(|d| d.enabled && (d.error.is_some() || d.held_up));
     match hindered {
         Some(d) => (
             format!("Tracing is on. {} did not take the last spans; {waiting} wait.", d.id),

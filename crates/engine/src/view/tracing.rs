@@ -100,6 +100,8 @@ pub struct TracingDestination {
     pub damaged: u64,
     /// Attempts in a row that did not go through.
     pub failures: u32,
+    /// The newest request was not taken, be it a test.
+    pub held_up: bool,
     pub next_attempt_at: Option<Rfc3339>,
     pub last: Option<TracingAttempt>,
     pub last_taken: Option<TracingAttempt>,
