@@ -194,7 +194,7 @@ async fn usage(
     shell: State<'_, Shell>,
     query: view::UsageScreenQuery,
 ) -> Result<view::UsageScreen, ErrorView> {
-    ask(&shell, move |host| host.usage_screen(query)).await
+    ask(&shell, move |host| host.usage_screen(&query)).await
 }
 
 /// The folder is ours to say: the page names no path.
@@ -202,10 +202,10 @@ async fn usage(
 async fn usage_export(
     shell: State<'_, Shell>,
     by: view::UsageBy,
-    range: view::UsageRange,
+    query: view::UsageScreenQuery,
     format: view::ExportFormat,
 ) -> Result<view::Exported, ErrorView> {
-    ask(&shell, move |host| host.usage_export(by, range, format, &downloads()?)).await
+    ask(&shell, move |host| host.usage_export(by, &query, format, &downloads()?)).await
 }
 
 /// Where what a person asked for is put: the downloads, else the home folder.

@@ -26,6 +26,10 @@ const RANGES: [UsageRange; 6] = [
     UsageRange::All,
 ];
 
+fn tokens(range: UsageRange) -> UsageScreenQuery {
+    UsageScreenQuery { range, measure: UsageMeasure::Tokens, ..Default::default() }
+}
+
 /// Calls, calls without usage, all tokens, the exact cost, and tokens without a price.
 type Sum = (u32, u32, Tokens, i128, u64);
 
@@ -87,10 +91,15 @@ fn u20_the_usage_screen_agrees_with_itself_and_with_every_other_view_in_every_zo
         let sessions = host.all_sessions().unwrap().totals;
         for range in RANGES {
             let what = format!("{range:?} in {zone}");
-            let screen =
-                host.usage_screen(UsageScreenQuery { range, measure: UsageMeasure::Tokens }).unwrap();
+            let screen = host.usage_screen(&tokens(range)).unwrap();
             assert!(screen.time_zone.ends_with(zone), "{}", screen.time_zone);
             let header = agrees(&screen, &what);
+            // The same days by name and by hand are the same.
+            if range != UsageRange::All {
+                let (since, until) = (screen.since.clone(), screen.until.clone());
+                let by_hand = UsageScreenQuery { since, until, ..tokens(UsageRange::Custom) };
+                assert_eq!(host.usage_screen(&by_hand).unwrap(), screen, "{what}");
+            }
             if range == UsageRange::All {
                 assert!(sessions.cost_usd.is_some() && sessions.tokens_unpriced > 0, "a world with both");
                 assert_eq!(header, self::header(&sessions), "{what}: the header of Sessions");
@@ -149,21 +158,25 @@ fn an_export_says_what_the_screen_says() {
     let host = Host::once(rig.config(), Options::default()).unwrap();
     let folder = rig.data_dir().join("Downloads");
     for range in [UsageRange::All, UsageRange::Days30] {
-        let screen = host.usage_screen(UsageScreenQuery { range, measure: UsageMeasure::Tokens }).unwrap();
-        let done = host.usage_export(UsageBy::Model, range, ExportFormat::Json, &folder).unwrap();
+        let screen = host.usage_screen(&tokens(range)).unwrap();
+        let done = host.usage_export(UsageBy::Model, &tokens(range), ExportFormat::Json, &folder).unwrap();
         let doc: UsageDocument = serde_json::from_str(&std::fs::read_to_string(&done.file).unwrap()).unwrap();
         assert_eq!(doc.rows.len(), screen.models.len());
         assert_eq!(sum(doc.rows.iter()), sum(screen.models.iter().map(|m| &m.row)));
         assert_eq!(doc.totals, screen.totals);
     }
-    let csv = host.usage_export(UsageBy::Day, UsageRange::All, ExportFormat::Csv, &folder).unwrap();
+    let csv = host.usage_export(UsageBy::Day, &tokens(UsageRange::All), ExportFormat::Csv, &folder).unwrap();
     let text = std::fs::read_to_string(&csv.file).unwrap();
     assert_eq!(text.lines().count(), csv.rows as usize + 1);
     assert!(text.starts_with("day,label,calls,"), "{text}");
     // A folder that can't be is an error with its path, and nothing is left.
     std::fs::write(rig.data_dir().join("file"), "").unwrap();
-    let refused =
-        host.usage_export(UsageBy::Day, UsageRange::All, ExportFormat::Csv, &rig.data_dir().join("file"));
+    let refused = host.usage_export(
+        UsageBy::Day,
+        &tokens(UsageRange::All),
+        ExportFormat::Csv,
+        &rig.data_dir().join("file"),
+    );
     assert_eq!(refused.unwrap_err().code, "io");
 }
 
@@ -171,9 +184,8 @@ fn an_export_says_what_the_screen_says() {
 fn an_empty_store_has_an_empty_screen() {
     let rig = Rig::new();
     let host = Host::once(rig.config(), Options::default()).unwrap();
-    let all =
-        host.usage_screen(UsageScreenQuery { range: UsageRange::All, measure: UsageMeasure::Cost }).unwrap();
+    let all = host.usage_screen(&UsageScreenQuery { range: UsageRange::All, ..Default::default() }).unwrap();
     assert_eq!((all.since, all.bars.len(), all.cached_percent), (None, 0, None));
-    let month = host.usage_screen(UsageScreenQuery::default()).unwrap();
+    let month = host.usage_screen(&UsageScreenQuery::default()).unwrap();
     assert_eq!((month.bars.len(), month.totals.calls, month.untimed), (30, 0, None));
 }

@@ -1,7 +1,7 @@
 // The only door to Rust: commands, events and their errors. Nothing else in the page imports Tauri.
 import type {
   BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, Notification, NotificationsDocument, SessionDetail, SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery,
-  ExportFormat, Exported, UsageBy, UsageRange, UsageScreen, UsageScreenQuery,
+  ExportFormat, Exported, UsageBy, UsageScreen, UsageScreenQuery,
   TracingChange, TracingPatch, TracingSaved, TracingScreen, TracingTests, TracingWish, TurnTree,
   OwnPrice, PricedModel, PricingStatus, PricingView,
 } from "./bindings/view";
@@ -108,7 +108,7 @@ export const tracingUndo = (token: string | null) => call<HooksPlan>("tracing_un
 export const tracingTest = () => call<TracingTests>("tracing_test");
 export const usage = (query: UsageScreenQuery) => call<UsageScreen>("usage", { query });
 /** Writes a new file into the downloads folder, and says where. */
-export const usageExport = (by: UsageBy, range: UsageRange, format: ExportFormat) => call<Exported>("usage_export", { by, range, format });
+export const usageExport = (by: UsageBy, query: UsageScreenQuery, format: ExportFormat) => call<Exported>("usage_export", { by, query, format });
 /** The price table, which row prices which model, and which models have no price. Ask again when the board's revision grows. */
 export const pricing = () => call<PricingView>("pricing");
 /** Asks the network, so only on the person's click. Throws `sync_…`, and the good table stays. */

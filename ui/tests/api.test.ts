@@ -24,13 +24,14 @@ it("names each command and its arguments as Rust does", async () => {
   await api.hooksStatus();
   await api.hooksPlan("install");
   await api.hooksApply("install-1");
-  await api.usage({ range: "days30", measure: "cost" });
-  await api.usageExport("model", "all", "csv");
+  const asked = { range: "custom" as const, measure: "cost" as const, since: "2026-11-01", until: null };
+  await api.usage(asked);
+  await api.usageExport("model", asked, "csv");
   expect(calls).toEqual([
     ["board", undefined], ["page_listens", undefined], ["tracks", { query: { since: "t", until: null, lanes: [] } }], ["sessions", { query }], ["session", { id: "s" }], ["turn_tree", { id: "s", step: 7 }], ["doctor", undefined], ["dismiss", { laneId: "l" }],
     ["delete_session", { id: "s" }], ["restore_session", { id: "s" }], ["open_folder", { path: "/x" }],
     ["hooks_status", undefined], ["hooks_plan", { action: "install" }], ["hooks_apply", { token: "install-1" }],
-    ["usage", { query: { range: "days30", measure: "cost" } }], ["usage_export", { by: "model", range: "all", format: "csv" }],
+    ["usage", { query: asked }], ["usage_export", { by: "model", query: asked, format: "csv" }],
   ]);
 });
 

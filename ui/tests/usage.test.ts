@@ -16,7 +16,7 @@ describe("money", () => {
 });
 
 describe("a chart of usage", () => {
-  const full = makeUsage("full", AT, "days30", "cost");
+  const full = makeUsage("full", AT, { range: "days30", measure: "cost", since: null, until: null });
   it("stacks what Rust said, without adding anything", () => {
     const cols = columns(full, "tokens");
     expect(cols).toHaveLength(30);
@@ -31,7 +31,7 @@ describe("a chart of usage", () => {
     expect(columns(full, "tokens").some((c) => c.open)).toBe(false);
   });
   it("keeps a model's colour, and hatches what has no price instead of giving it one", () => {
-    const other = makeUsage("full", AT, "days90", "tokens");
+    const other = makeUsage("full", AT, { range: "days90", measure: "tokens", since: null, until: null });
     for (const m of full.models) expect(other.models.find((o) => o.key === m.key)?.colour).toBe(m.colour);
     const unpriced = full.models.find((m) => m.cost_usd === null) as UsageModel;
     expect(swatch(unpriced, "cost")).toEqual({ colour: 6, striped: false, hatched: true });
@@ -75,7 +75,7 @@ describe("the Usage screen", () => {
 
   it("shows the sums, the charts and the table of one range, with the zone in which days are cut", async () => {
     const door = await open("full");
-    const is = makeUsage("full", AT, "days30", "cost");
+    const is = makeUsage("full", AT, { range: "days30", measure: "cost", since: null, until: null });
     expect(await screen.findByText("list price, not a bill")).toBeVisible();
     expect(screen.getAllByText(money(is.totals.cost_usd)).length).toBeGreaterThanOrEqual(2);
     expect(screen.getByText("Days in Europe/Berlin")).toBeVisible();
@@ -86,14 +86,14 @@ describe("the Usage screen", () => {
     expect(rows[1]).toHaveTextContent(is.models[0]!.key!);
     expect(within(table).getByText("no price")).toBeVisible();
     expect(within(table).getByRole("link", { name: "Set a price…" })).toHaveAttribute("href", "#/settings/antigravity");
-    for (const query of asked(door)) expect(query).toEqual({ range: "days30", measure: "cost" });
+    for (const query of asked(door)) expect(query).toEqual({ range: "days30", measure: "cost", since: null, until: null });
   });
 
   it("asks Rust again for another range and measure, and cuts the table otherwise", async () => {
     const door = await open("full");
     await fireEvent.click(await screen.findByRole("button", { name: /90 days/ }));
     await fireEvent.click(screen.getByRole("button", { name: "Tokens" }));
-    await waitFor(() => expect(asked(door).at(-1)).toEqual({ range: "days90", measure: "tokens" }));
+    await waitFor(() => expect(asked(door).at(-1)).toEqual({ range: "days90", measure: "tokens", since: null, until: null }));
     await fireEvent.click(screen.getByRole("button", { name: "Project" }));
     const table = await screen.findByRole("table", { name: "Project" });
     expect(within(table).getByText("payments-gateway")).toBeVisible();
@@ -111,7 +111,7 @@ describe("the Usage screen", () => {
     await fireEvent.keyDown(bars[28]!, { key: "Home" });
     await waitFor(() => expect(bars[0]).toHaveFocus());
     expect(stops()).toEqual([bars[0]]);
-    expect(document.querySelector(".leg")).toHaveTextContent(barName(makeUsage("full", AT, "days30", "cost").bars[0]!, "day"));
+    expect(document.querySelector(".leg")).toHaveTextContent(barName(makeUsage("full", AT, { range: "days30", measure: "cost", since: null, until: null }).bars[0]!, "day"));
   });
 
   it("exports what the table shows through Rust, and says where", async () => {
@@ -122,7 +122,7 @@ describe("the Usage screen", () => {
     await fireEvent.keyDown(trigger, { key: "Enter" });
     await fireEvent.click(await screen.findByRole("menuitem", { name: "Save as CSV" }));
     expect(await screen.findByText("~/Downloads/agenthub-usage-model-2026-11-30.csv")).toBeVisible();
-    expect(door.calls).toContainEqual({ command: "usage_export", args: { by: "model", range: "days30", format: "csv" } });
+    expect(door.calls).toContainEqual({ command: "usage_export", args: { by: "model", query: { range: "days30", measure: "cost", since: null, until: null }, format: "csv" } });
     await fireEvent.click(screen.getByRole("button", { name: "Open folder" }));
     expect(door.calls).toContainEqual({ command: "open_folder", args: { path: "/home/mira/Downloads" } });
   });
@@ -142,5 +142,26 @@ describe("the Usage screen", () => {
     await open("hostile");
     expect(await screen.findAllByText(/<img src=x/)).not.toHaveLength(0);
     expect((window as unknown as { pwned?: number }).pwned).toBeUndefined();
+  });
+
+  it("takes a range of one's own: it begins as what is shown, and a day that is none is said beside it", async () => {
+    const door = await open("full");
+    await fireEvent.click(await screen.findByRole("button", { name: /Custom/ }));
+    const since = await screen.findByRole("textbox", { name: "First day" });
+    const until = screen.getByRole("textbox", { name: "Last day" });
+    expect([since, until].map((f) => (f as HTMLInputElement).value)).toEqual(["2026-11-01", "2026-11-30"]);
+    await waitFor(() => expect(asked(door).at(-1)).toEqual({ range: "custom", measure: "cost", since: "2026-11-01", until: "2026-11-30" }));
+    await fireEvent.change(since, { target: { value: "2026-11-20" } });
+    await waitFor(() => expect(asked(door).at(-1)).toMatchObject({ since: "2026-11-20", until: "2026-11-30" }));
+    await fireEvent.change(until, { target: { value: "soon" } });
+    expect(await screen.findByRole("alert")).toHaveTextContent("soon is not a day such as 2026-11-30.");
+    expect(until).toHaveAttribute("aria-invalid", "true");
+    expect(screen.getByText("By project")).toBeVisible();
+    await fireEvent.change(until, { target: { value: " " } });
+    await waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
+    expect(asked(door).at(-1)).toMatchObject({ since: "2026-11-20", until: null });
+    await fireEvent.click(screen.getByRole("button", { name: /All/ }));
+    await waitFor(() => expect(screen.queryByRole("textbox", { name: "First day" })).toBeNull());
+    expect(asked(door).at(-1)).toMatchObject({ range: "all", since: null, until: null });
   });
 });

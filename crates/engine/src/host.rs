@@ -221,26 +221,26 @@ impl Host {
     /// What the Usage screen shows. Blocks.
     ///
     /// # Errors
-    /// `store` when the store fails.
-    pub fn usage_screen(&self, query: view::UsageScreenQuery) -> Result<view::UsageScreen, ErrorView> {
+    /// `bad_request` for a custom range that is none, `store` when the store fails.
+    pub fn usage_screen(&self, query: &view::UsageScreenQuery) -> Result<view::UsageScreen, ErrorView> {
         let zone = self.time_zone();
         let book = self.prices()?.book;
         self.asked(|reader| usage::screen(reader, query, &book, self.now(), &zone))
     }
 
-    /// Writes the sums of a range into a folder, under a name that is free. Blocks.
+    /// Writes the sums of a screen's range into a folder, under a name that is free. Blocks.
     ///
     /// # Errors
-    /// `io` when it can't be written, `store` when the store fails.
+    /// `bad_request` for a custom range that is none, `io` when it can't be written, `store` when the store fails.
     pub fn usage_export(
         &self,
         by: UsageBy,
-        range: view::UsageRange,
+        asked: &view::UsageScreenQuery,
         format: view::ExportFormat,
         folder: &std::path::Path,
     ) -> Result<view::Exported, ErrorView> {
         let zone = self.time_zone();
-        self.asked(|reader| usage::export(reader, (by, range, format), self.now(), &zone, folder))
+        self.asked(|reader| usage::export(reader, (by, asked, format), self.now(), &zone, folder))
     }
 
     /// What is wrong and what to do about it. Blocks.

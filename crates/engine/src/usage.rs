@@ -14,7 +14,9 @@ pub(crate) use screen::document as screen;
 
 use crate::{
     convert, host, settings,
-    view::{ErrorView, ExportFormat, Exported, SCHEMA, Totals, UsageBy, UsageDocument, UsageRange, UsageRow},
+    view::{
+        ErrorView, ExportFormat, Exported, SCHEMA, Totals, UsageBy, UsageDocument, UsageRow, UsageScreenQuery,
+    },
 };
 
 /// What to sum. `since` and `until` are days (`2026-11-30`, both included) or moments (RFC 3339, `until` excluded),
@@ -93,13 +95,13 @@ fn document(reader: &store::Store, q: &UsageQuery, home: &TimeZone) -> Result<Us
 /// Writes the sums of a range of days into `folder`.
 pub(crate) fn export(
     reader: &store::Store,
-    (by, range, format): (UsageBy, UsageRange, ExportFormat),
+    (by, asked, format): (UsageBy, &UsageScreenQuery, ExportFormat),
     now: Time,
     zone: &TimeZone,
     folder: &std::path::Path,
 ) -> Result<Exported, ErrorView> {
     let today = screen::today(now, zone);
-    let query = screen::Days::of(range, today).query(by);
+    let query = screen::Days::asked(asked, today)?.query(by);
     let doc = at_once(reader, &query, zone)?;
     export::export(&doc, format, folder, &format!("agenthub-usage-{}-{today}", by.name()))
 }

@@ -508,11 +508,19 @@ cost_usd: string | null, tokens_unpriced: number, };
 
 export type UsageBy = "day" | "model" | "project" | "session";
 
-export type UsageRange = "week" | "days30" | "days90" | "this_month" | "last_month" | "all";
+export type UsageRange = "week" | "days30" | "days90" | "this_month" | "last_month" | "all" | "custom";
 
 export type UsageMeasure = "cost" | "tokens";
 
-export type UsageScreenQuery = { range: UsageRange, measure: UsageMeasure, };
+export type UsageScreenQuery = { range: UsageRange, measure: UsageMeasure, 
+/**
+ * Of a `custom` range: the first day, such as `2026-11-01`.
+ */
+since: string | null, 
+/**
+ * The last day, included.
+ */
+until: string | null, };
 
 export type UsageStep = "day" | "week" | "month";
 

@@ -6,8 +6,12 @@ export const usage = {
   title: "Usage",
   range: "Range",
   ranges: {
-    week: ["7 days", "7 d"], days30: ["30 days", "30 d"], days90: ["90 days", "90 d"], this_month: ["This month", "Month"], last_month: ["Last month", "Last"], all: ["All", "All"],
+    week: ["7 days", "7 d"], days30: ["30 days", "30 d"], days90: ["90 days", "90 d"], this_month: ["This month", "Month"], last_month: ["Last month", "Last"], all: ["All", "All"], custom: ["Custom", "Own"],
   } satisfies Record<UsageRange, [string, string]>,
+  since: "First day",
+  until: "Last day",
+  from: "From",
+  dayHint: "A day such as 2026-11-30; left empty, the range is open",
   measure: "Measure",
   cost: "Cost",
   tokens: "Tokens",

@@ -15,7 +15,7 @@ use jiff::{
     tz::TimeZone,
 };
 
-use super::{Edge, UsageQuery, day, edge, row, totals};
+use super::{Edge, UsageQuery, bad, day, edge, row, totals};
 use crate::{
     convert, host, settings,
     view::{
@@ -39,7 +39,38 @@ pub(super) struct Days {
     last: Option<Date>,
 }
 
+/// A longer range is a slip of the hand, and would be more bars than anybody can read.
+const MOST_YEARS: i16 = 50;
+
 impl Days {
+    /// The days of a question.
+    ///
+    /// # Errors
+    /// `bad_request` for a custom range that is none.
+    pub(super) fn asked(q: &UsageScreenQuery, today: Date) -> Result<Days, ErrorView> {
+        if q.range != UsageRange::Custom {
+            return Ok(Days::of(q.range, today));
+        }
+        let day = |text: &Option<String>| match text.as_deref().map(str::trim).filter(|t| !t.is_empty()) {
+            None => Ok(None),
+            Some(t) => match t.parse::<Date>() {
+                Ok(day) if t.len() == "2026-11-30".len() => Ok(Some(day)),
+                _ => Err(bad(format!("`{t}` is not a day such as `{today}`."))),
+            },
+        };
+        let days = Days { first: day(&q.since)?, last: day(&q.until)? };
+        let (from, to) = (days.first.unwrap_or(today), days.last.unwrap_or(today));
+        if days.first.is_some() && from > to {
+            return Err(bad(format!("The range ends before it begins: it is from `{from}` until `{to}`.")));
+        }
+        if days.first.is_some() && to.year().saturating_sub(from.year()) > MOST_YEARS {
+            return Err(bad(format!(
+                "The range is longer than {MOST_YEARS} years: from `{from}` until `{to}`."
+            )));
+        }
+        Ok(days)
+    }
+
     pub(super) fn of(range: UsageRange, today: Date) -> Days {
         let back = |days: i32| today.checked_sub(days.days()).unwrap_or(Date::MIN);
         let before = today.first_of_month().yesterday().unwrap_or(Date::MIN);
@@ -49,7 +80,7 @@ impl Days {
             UsageRange::Days90 => (Some(back(89)), Some(today)),
             UsageRange::ThisMonth => (Some(today.first_of_month()), Some(today)),
             UsageRange::LastMonth => (Some(before.first_of_month()), Some(before)),
-            UsageRange::All => (None, None),
+            UsageRange::All | UsageRange::Custom => (None, None),
         };
         Days { first, last }
     }
@@ -67,7 +98,7 @@ pub(super) fn today(now: Time, zone: &TimeZone) -> Date {
 
 pub(crate) fn document(
     reader: &store::Store,
-    q: UsageScreenQuery,
+    q: &UsageScreenQuery,
     book: &Book,
     now: Time,
     zone: &TimeZone,
@@ -86,14 +117,14 @@ impl From<store::StoreError> for Failed {
 
 fn asked(
     reader: &store::Store,
-    q: UsageScreenQuery,
+    q: &UsageScreenQuery,
     book: &Book,
     now: Time,
     zone: &TimeZone,
 ) -> Result<UsageScreen, ErrorView> {
     let says = |e| host::store_error(&e);
     let today = today(now, zone);
-    let days = Days::of(q.range, today);
+    let days = Days::asked(q, today)?;
     let slot = |day: Option<Date>, at: Edge, none: i64| {
         day.map_or(Ok(none), |d| edge(&d.to_string(), zone, at).map(Time::slot))
     };
@@ -310,6 +341,37 @@ mod tests {
             days(date(2025, 12, 1), date(2025, 12, 31))
         );
         assert_eq!(of(UsageRange::All), Days { first: None, last: None });
+    }
+
+    #[test]
+    fn a_custom_range_is_days_or_a_refusal_that_says_why() {
+        let asked = |since: &str, until: &str| {
+            let text = |t: &str| (!t.is_empty()).then(|| t.to_owned());
+            let (since, until) = (text(since), text(until));
+            let q = UsageScreenQuery { range: UsageRange::Custom, since, until, ..Default::default() };
+            Days::asked(&q, date(2026, 11, 30)).map_err(|e| e.message)
+        };
+        let days = |first, last| Ok(Days { first, last });
+        let (a, b) = (date(2026, 11, 1), date(2026, 11, 9));
+        assert_eq!(asked("2026-11-01", " 2026-11-09 "), days(Some(a), Some(b)));
+        assert_eq!(asked("2026-11-01", "2026-11-01"), days(Some(a), Some(a)));
+        assert_eq!(asked("", "2026-11-09"), days(None, Some(b)));
+        assert_eq!(asked("2026-11-01", ""), days(Some(a), None));
+        assert_eq!(asked("", " "), days(None, None));
+        for (since, until, says) in [
+            ("2026-02-30", "", "is not a day"),
+            ("yesterday", "", "is not a day"),
+            ("2026-11-01T10:00", "", "is not a day"),
+            ("2026-11-09", "2026-11-01", "ends before it begins"),
+            ("2026-12-24", "", "ends before it begins"),
+            ("0001-01-01", "2026-11-01", "longer than 50 years"),
+        ] {
+            let said = asked(since, until).unwrap_err();
+            assert!(said.contains(says), "{since} {until}: {said}");
+        }
+        // What is not custom has days of its own.
+        let q = UsageScreenQuery { since: Some("nonsense".to_owned()), ..Default::default() };
+        assert_eq!(Days::asked(&q, date(2026, 3, 31)), Ok(Days::of(UsageRange::Days30, date(2026, 3, 31))));
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl UsageBy {
     }
 }
 
-/// The days that the Usage screen shows, up to today in the person's zone.
+/// The days that the Usage screen shows, in the person's zone; all but `last_month` and `custom` go up to today.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageRange {
@@ -39,6 +39,8 @@ pub enum UsageRange {
     ThisMonth,
     LastMonth,
     All,
+    /// From `since` until `until` of the question; one that is absent is open.
+    Custom,
 }
 
 /// What is ranked and drawn.
@@ -50,11 +52,15 @@ pub enum UsageMeasure {
     Tokens,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(default)]
 pub struct UsageScreenQuery {
     pub range: UsageRange,
     pub measure: UsageMeasure,
+    /// Of a `custom` range: the first day, such as `2026-11-01`.
+    pub since: Option<String>,
+    /// The last day, included.
+    pub until: Option<String>,
 }
 
 /// What one bar covers: days, and for long ranges weeks or months.
