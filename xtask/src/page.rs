@@ -89,6 +89,11 @@ pub(crate) fn build(tree: &Tree) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Says how big the page is that was built.
+pub(crate) fn size(tree: &Tree) -> Result<(), Failure> {
+    tree.npm().args(["run", "--silent", "size"]).run()
+}
+
 pub(crate) fn check(tree: &Tree) -> Result<(), Failure> {
     tree.npm().args(["run", "check"]).run()
 }

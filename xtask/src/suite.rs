@@ -34,7 +34,7 @@ pub(crate) fn all(tree: &Tree, scope: Scope, with_phoenix: bool) -> ExitCode {
 
     run.stage("setup", &[], || done(setup::to_test(tree, purposes(scope))));
     run.stage("format", &["setup"], || done(tree.cargo().args(["fmt", "--all", "--check"]).run()));
-    run.stage("page: build", &["setup"], || done(page::build(tree)));
+    run.stage("page: build", &["setup"], || done(page::build(tree).and_then(|()| page::size(tree))));
     run.stage("page: check", &["setup"], || done(page::check(tree)));
     run.stage("page: tests", &["setup"], || counted(&page::test(tree)?, count::vitest));
     run.stage("clippy", &["page: build"], || {
