@@ -8,9 +8,11 @@
 
 mod harness;
 mod hooks;
+mod hostile;
 mod life;
 mod looks;
 mod notifications;
+mod sessions;
 mod settings;
 mod tracing;
 mod turn;

@@ -425,20 +425,6 @@ describe("anywhere", () => {
     expect(alerts[0]).toHaveTextContent("That did not work The store could not be opened: disk I/O error. store");
     expect(screen.getAllByRole("button", { name: "Try again" }).length).toBeGreaterThan(0);
   });
-
-  it.each(["#/lanes", "#/sessions", "#/doctor", `#/session/${ID(2)}`])("shows hostile text as text on %s", async (hash) => {
-    await open("hostile", hash);
-    await waitFor(() => expect(document.body.textContent).toContain("<img src=x onerror="));
-    expect(document.querySelector("img, script")).toBeNull();
-    expect((window as unknown as { pwned?: number }).pwned).toBeUndefined();
-    // No element carries the raw control characters or overrides, in text or tooltip.
-    const bad = /[\u0000-\u0008\u000e-\u001f\u202a-\u202e\u2066-\u2069]/;
-    expect(bad.test(document.body.textContent ?? "")).toBe(false);
-    for (const el of document.querySelectorAll("[title], [aria-label]")) {
-      expect(bad.test(`${el.getAttribute("title") ?? ""}${el.getAttribute("aria-label") ?? ""}`)).toBe(false);
-      expect((el.getAttribute("title") ?? "").length).toBeLessThanOrEqual(1100);
-    }
-  });
 });
 
 it("keeps the chosen lane and the keyboard while another screen is shown", async () => {

@@ -82,6 +82,25 @@ impl Page {
         assert!(clicked.is_some(), "nothing to click at {xpath}; the page says:\n{}", self.text());
     }
 
+    /// Types into what an XPath finds, in the place of what stood there. A single control key is pressed and replaces nothing.
+    pub(crate) fn keys(&self, xpath: &str, text: &str) {
+        let typed = within_or_not(Duration::from_secs(60), || {
+            self.runtime.block_on(async {
+                let Ok(field) = self.client.find(Locator::XPath(xpath)).await else { return false };
+                let is_key = text.chars().all(|c| ('\u{e000}'..='\u{e05d}').contains(&c));
+                (is_key || field.clear().await.is_ok()) && field.send_keys(text).await.is_ok()
+            })
+        });
+        assert!(typed.is_some(), "nothing to type into at {xpath}; the page says:\n{}", self.text());
+    }
+
+    /// Presses a key where the keyboard stands.
+    pub(crate) fn press(&self, key: &str) {
+        self.runtime.block_on(async {
+            self.client.active_element().await.unwrap().send_keys(key).await.unwrap();
+        });
+    }
+
     /// What a command of the app answers to the page.
     pub(crate) fn ask(&self, command: &str, arguments: Value) -> Value {
         self.run_async(&format!(
