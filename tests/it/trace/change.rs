@@ -281,6 +281,16 @@ fn r9_r10_r12_switches_are_written_one_by_one_and_what_can_not_be_is_refused() {
     assert!(spans.iter().all(|s| s.text("openinference.span.kind").is_none() && s.text("gen_ai.operation.name").is_some()));
     assert_eq!(spans[0].resource_text("openinference.project.name"), Some("mine"));
 
+    // A product that nobody has heard of yet has a switch, too, once it keeps conversations.
+    for folder in ["antigravity-next/conversations", "antigravity-backup/conversations", "config"] {
+        std::fs::create_dir_all(t.rig.home.root().join(folder)).unwrap();
+    }
+    let screen = t.rig.start().host.tracing_status().unwrap();
+    let products: Vec<(&str, bool)> = screen.products.iter().map(|p| (p.folder.as_str(), p.on)).collect();
+    let known = [("antigravity-cli", true), ("antigravity-ide", false), ("antigravity", true)];
+    assert_eq!(products, [&known[..], &[("antigravity-next", true)]].concat());
+    assert_eq!(screen.presets.len(), 8);
+
     let before = settings(&t.rig);
     for (patch, code) in [
         (TracingPatch { user: Some("loud".to_owned()), ..Default::default() }, "bad_request"),

@@ -91,6 +91,15 @@ impl Tracer {
         })
     }
 
+    /// The folders of agy's home that hold conversations, copies left out: each is a product of its own.
+    fn products(&self) -> impl Iterator<Item = String> {
+        let folders = std::fs::read_dir(&self.config.gemini_dir).into_iter().flatten().flatten();
+        folders
+            .filter(|f| f.path().join("conversations").is_dir())
+            .filter_map(|f| f.file_name().into_string().ok())
+            .filter(|name| Surface::named(name).is_some() && !name.ends_with("-backup"))
+    }
+
     /// A file of secrets that others on this machine can read.
     #[cfg(unix)]
     fn open_secrets(&self) -> Option<TracingProblem> {
@@ -120,12 +129,15 @@ impl Tracer {
     pub(crate) fn screen(&self, finds_address: &dyn Fn() -> bool) -> Result<TracingScreen, ErrorView> {
         let status = self.status_with(finds_address)?;
         let on = |folder: &str| status.surfaces.get(folder).copied().unwrap_or(true);
+        let is_known = |folder: &String| SURFACES.iter().any(|(f, _)| f == folder);
+        let mut others: Vec<String> = status.surfaces.keys().cloned().chain(self.products()).collect();
+        others.retain(|f| !is_known(f));
+        others.sort();
+        others.dedup();
         let known = SURFACES.map(|(folder, name)| (folder.to_owned(), name.to_owned()));
-        let is_known = |folder: &str| SURFACES.iter().any(|(f, _)| *f == folder);
-        let others = status.surfaces.keys().filter(|f| !is_known(f)).map(|f| (f.clone(), f.clone()));
         let products = known
             .into_iter()
-            .chain(others)
+            .chain(others.into_iter().map(|f| (f.clone(), f)))
             .map(|(folder, name)| TracingSurface { on: on(&folder), folder, name })
             .collect();
         let presets = Preset::ALL.into_iter().map(preset).collect();
