@@ -202,7 +202,7 @@ fn tool(home: &Home, session: &SessionId, body: &Map<String, Value>) -> Result<H
 fn step_of(home: &Home, session: &SessionId, idx: i64) -> Option<(bool, Option<String>)> {
     let path = std::fs::canonicalize(home.conversation(session)).ok()?;
     let seen = fingerprint(&path).ok()?;
-    let opened = open::open(&path, &seen, home).ok()?;
+    let opened = open::open(&path, &seen, home, open::Extent::Part).ok()?;
     let step = rows::step_by_idx(&opened.conn, idx, session).ok()??.step;
     let (meta, _) = rows::step_bytes(&opened.conn, idx).ok()??;
     let detail: wire::StepDetail = wire::decode(meta.as_slice()).unwrap_or_default();

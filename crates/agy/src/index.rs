@@ -151,7 +151,7 @@ fn read_summaries(home: &Home, path: &Path) -> Option<(Fingerprint, Notes)> {
     let (real, before, _) = fingerprint::stat(path).ok()?;
     let mut notes = Notes::new();
     if before.db.size > 0 {
-        let opened = open::open(&real, &before, home).ok()?;
+        let opened = open::open(&real, &before, home, open::Extent::Part).ok()?;
         let sql = "SELECT conversation_id, title, workspace_uris FROM conversation_summaries LIMIT ?1";
         let mut all = opened.conn.prepare(sql).ok()?;
         let mut rows = all.query([MOST_ROWS]).ok()?;

@@ -2,11 +2,13 @@
 
 use std::{
     fmt::Write as _,
+    fs::File,
+    io::{Cursor, Read as _},
     path::Path,
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 use tempfile::TempDir;
 
 use crate::{Fingerprint, Home, ReadError, fingerprint::beside, vfs};
@@ -15,6 +17,19 @@ use crate::{Fingerprint, Home, ReadError, fingerprint::beside, vfs};
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Instructions of SQLite's machine between two looks at the clock.
 const LOOK_EVERY: i32 = 1_000_000;
+
+/// The largest file, in bytes, that is read in one go where all rows are wanted. Beyond it the payloads, which nobody asks
+/// for, are most of a file.
+const MOST_AT_ONCE: u64 = 2 * 1024 * 1024;
+
+/// How much of a conversation its reader is going to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Every row.
+    All,
+    /// The newest rows, or some.
+    Part,
+}
 
 /// An open database. Never kept: our lock would make agy skip its last checkpoint.
 pub(crate) struct Opened {
@@ -27,11 +42,14 @@ pub(crate) struct Opened {
 ///
 /// # Errors
 /// SQLite's own; the file may be anything.
-pub(crate) fn open(real: &Path, seen: &Fingerprint, home: &Home) -> rusqlite::Result<Opened> {
+pub(crate) fn open(real: &Path, seen: &Fingerprint, home: &Home, extent: Extent) -> rusqlite::Result<Opened> {
     if !vfs::register() {
         return Err(other("SQLite refused the read-only layer"));
     }
     if seen.wal.is_none() {
+        if extent == Extent::All && seen.db.size <= MOST_AT_ONCE {
+            return at_once(real, seen.db.size);
+        }
         return connect(&uri(real, "&immutable=1"), None);
     }
     if beside(real, "-shm").exists() {
@@ -50,6 +68,33 @@ pub(crate) fn open(real: &Path, seen: &Fingerprint, home: &Home) -> rusqlite::Re
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     prepared(conn, Some(folder))
+}
+
+/// A closed conversation of `size` bytes, read in one go: SQLite asks the system for each page, and copies it twice.
+///
+/// That a file which is written meanwhile may come out torn is seen by the fingerprint after the read, as for any other.
+fn at_once(real: &Path, size: u64) -> rusqlite::Result<Opened> {
+    /// Where a database's first bytes say which versions of SQLite may write and read it.
+    const VERSIONS: std::ops::Range<usize> = 18..20;
+    let cannot = |e: std::io::Error| other(&format!("the file can't be read: {e}"));
+    let too_large = |_| other("the file is too large");
+    let bytes = usize::try_from(size).map_err(too_large)?;
+    let mut file = File::open(real).map_err(cannot)?;
+    let mut head = Vec::with_capacity(VERSIONS.end);
+    file.by_ref().take(VERSIONS.end as u64).read_to_end(&mut head).map_err(cannot)?;
+    if let Some(versions) = head.get_mut(VERSIONS)
+        && versions == [2, 2]
+    {
+        // "With a log beside it", which a database in memory can't have, and a file without one does not need.
+        versions.fill(1);
+    }
+    let mut conn = Connection::open_in_memory_with_flags(
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    conn.deserialize_read_exact(MAIN_DB, Cursor::new(head).chain(file), bytes, true)?;
+    // Pages are then used where they lie, without a copy in SQLite's cache.
+    conn.pragma_update(None, "mmap_size", i64::try_from(size).map_err(too_large)?)?;
+    prepared(conn, None)
 }
 
 fn connect(uri: &str, private: Option<TempDir>) -> rusqlite::Result<Opened> {

@@ -12,7 +12,7 @@ use crate::{
     Cursor, Entry, Fingerprint, Home, Index, ReadError,
     fingerprint::{self, beside},
     list, meta,
-    open::{self, Opened},
+    open::{self, Extent, Opened},
     scan::{Scan, scan},
     tally, transcript, view, wire,
 };
@@ -118,7 +118,8 @@ pub fn read(
     now: Time,
     index: &Index,
 ) -> Result<Read, ReadError> {
-    still(home, entry, |at| {
+    let extent = if cursor.is_some() { Extent::Part } else { Extent::All };
+    still(home, entry, extent, |at| {
         let db = &at.opened.conn;
         let scan = scan(db, &entry.id, at.seen.db.inode, cursor)?;
         let bytes = (at.seen, fingerprint::birth(at.metadata));
@@ -140,6 +141,7 @@ const TRIES: u32 = 3;
 pub(crate) fn still<T>(
     home: &Home,
     entry: &Entry,
+    extent: Extent,
     f: impl Fn(&OpenAt<'_>) -> rusqlite::Result<T>,
 ) -> Result<T, ReadError> {
     let _one_at_a_time = lock_of(&entry.id);
@@ -153,7 +155,7 @@ pub(crate) fn still<T>(
             // A new file starts in rollback mode for an instant.
             return Err(ReadError::Busy("agy is making the file".into()));
         }
-        let result = open::open(&real, &seen, home).and_then(|opened| {
+        let result = open::open(&real, &seen, home, extent).and_then(|opened| {
             if seen.wal.is_some() {
                 // One snapshot for all statements. An immutable file is one anyway.
                 opened.conn.execute_batch("BEGIN")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agenthub_core::{CallKey, Model, Time, Tokens};
 
-use crate::{Entry, Home, ReadError, WarningCode, read, transcript};
+use crate::{Entry, Home, ReadError, WarningCode, open, read, transcript};
 
 mod database;
 mod lines;
@@ -111,8 +111,9 @@ pub struct Timeline {
 /// # Errors
 /// The database's error, when there is no transcript either.
 pub fn timeline(home: &Home, entry: &Entry) -> Result<Timeline, ReadError> {
-    let told =
-        read::still(home, entry, |at| database::tell(&at.opened.conn, home, &entry.id, at.seen.wrote()));
+    let told = read::still(home, entry, open::Extent::Part, |at| {
+        database::tell(&at.opened.conn, home, &entry.id, at.seen.wrote())
+    });
     told.or_else(|e| {
         // The full one has whole texts and arguments that are encoded once.
         let paths = [true, false].map(|full| home.transcript(&entry.id, full));

@@ -8,7 +8,7 @@ use agenthub_core::{
     trace::{SpanId, StepKey, TurnSpan},
 };
 
-use crate::{Entry, EntryState, Home, ReadError, fingerprint, read, text, transcript};
+use crate::{Entry, EntryState, Home, ReadError, fingerprint, open, read, text, transcript};
 
 mod calls;
 mod children;
@@ -100,7 +100,9 @@ pub fn find(home: &Home, id: &SessionId) -> Option<Entry> {
 /// # Errors
 /// See [`ReadError`]; [`trace_from_transcript`] may still know something then.
 pub fn trace(home: &Home, entry: &Entry, want: &dyn Fn(StepKey) -> bool) -> Result<Told, ReadError> {
-    read::still(home, entry, |at| database::tell(&at.opened.conn, home, &entry.id, at.seen.wrote(), want))
+    read::still(home, entry, open::Extent::Part, |at| {
+        database::tell(&at.opened.conn, home, &entry.id, at.seen.wrote(), want)
+    })
 }
 
 /// Tells the turns from the conversation's transcript: whole seconds, no tokens, no title calls. `None` when there is

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::{
     Entry, Home, ReadError,
     calls::Calls,
-    read, rows,
+    open, read, rows,
     tally::Step,
     view::Execution,
     wire::{self, PayloadMeta, StepDetail, status, step_type},
@@ -56,7 +56,7 @@ pub struct Track {
 /// # Errors
 /// When the file can't be read.
 pub fn track(home: &Home, entry: &Entry, since: Time) -> Result<Track, ReadError> {
-    read::still(home, entry, |at| tell(&at.opened.conn, &entry.id, since))
+    read::still(home, entry, open::Extent::Part, |at| tell(&at.opened.conn, &entry.id, since))
 }
 
 /// A step, and what its metadata tells beside.

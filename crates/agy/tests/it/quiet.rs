@@ -144,3 +144,31 @@ fn scan_one(home: &Home) -> Result<(), ReadError> {
     let entry = list(home).entries.remove(0);
     read(home, &entry, None, Time::default(), &Index::default()).map(drop)
 }
+
+#[test]
+fn s02_a_large_conversation_reads_as_a_small_one() {
+    let sim = agy_sim::Home::temp().unwrap();
+    agy_sim::build(&sim, &agy_sim::WorldSpec::new(6, 60)).unwrap();
+    let home = home_of(&sim);
+    let all = || {
+        let index = Index::load(&home);
+        let mut found = Vec::new();
+        for e in list(&home).entries {
+            let r = read(&home, &e, None, Time::from_micros(0), &index).unwrap();
+            found.push((e.id, r.meta, r.view, r.sightings, r.turns, r.rows, r.warnings));
+        }
+        found
+    };
+    let small = all();
+    assert!(small.iter().any(|s| !s.3.is_empty()));
+    let is_closed = |e: &agenthub_agy::Entry| e.fingerprint.wal.is_none();
+    let closed: Vec<_> = list(&home).entries.into_iter().filter(is_closed).collect();
+    assert!(!closed.is_empty());
+    for e in closed {
+        let conn = rusqlite::Connection::open(&e.path).unwrap();
+        conn.execute_batch("CREATE TABLE filler(x); INSERT INTO filler VALUES (zeroblob(3000000))").unwrap();
+        conn.close().unwrap();
+        assert!(std::fs::metadata(&e.path).unwrap().len() > 3_000_000, "beyond what is read in one go");
+    }
+    assert_eq!(all(), small);
+}
