@@ -46,6 +46,7 @@ pub(crate) fn handler<R: Runtime>() -> impl Fn(Invoke<R>) -> bool + Send + Sync 
         mute_lane,
         usage,
         usage_export,
+        diagnostics,
         pricing,
         pricing_sync,
         set_price,
@@ -206,6 +207,12 @@ async fn usage_export(
     format: view::ExportFormat,
 ) -> Result<view::Exported, ErrorView> {
     ask(&shell, move |host| host.usage_export(by, &query, format, &downloads()?)).await
+}
+
+/// As above; what is in it is named in Rust, and none of it is the person's own words.
+#[tauri::command]
+async fn diagnostics(shell: State<'_, Shell>) -> Result<view::Bundle, ErrorView> {
+    ask(&shell, move |host| host.bundle_into(&downloads()?)).await
 }
 
 /// Where what a person asked for is put: the downloads, else the home folder.

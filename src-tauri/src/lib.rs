@@ -22,11 +22,12 @@ mod windows;
 
 use std::{process::ExitCode, time::Duration};
 
-use agenthub_engine::{Config, Host};
+use agenthub_engine::{Config, Host, LogFile};
 use args::Args;
 use clap::Parser;
 use shell::Shell;
 use tauri::{AppHandle, Builder, Context, Manager, RunEvent, Runtime, WindowEvent, Wry};
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tray::Tray;
 
 /// How long the tray host may take to appear before the window opens in its place.
@@ -36,15 +37,24 @@ const GRACE_AT_LOGIN: Duration = Duration::from_secs(15);
 
 /// Runs the app to its end.
 pub fn main() -> ExitCode {
+    let args = Args::parse();
+    // Kept beside the store, too, for a diagnostics bundle. Without a place for it there is an error soon enough.
+    let writer = match Config::from_env(&args.overrides()) {
+        Ok(config) => {
+            let log = LogFile::new(&config.data_dir);
+            BoxMakeWriter::new(move || log.clone())
+        }
+        Err(_) => BoxMakeWriter::new(std::io::stderr),
+    };
     tracing_subscriber::fmt()
         // A log that can't be written is no reason to end.
         .log_internal_errors(false)
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("AGENTHUB_LOG").unwrap_or_else(|_| "warn".into()),
         )
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         .init();
-    match run(Args::parse()) {
+    match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             tell(&message);

@@ -13,6 +13,7 @@ mod architecture;
 mod command_line;
 #[cfg(unix)]
 mod damage;
+mod diagnostics;
 mod doctor;
 mod hooks;
 #[cfg(unix)]

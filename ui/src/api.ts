@@ -1,6 +1,6 @@
 // The only door to Rust: commands, events and their errors. Nothing else in the page imports Tauri.
 import type {
-  BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, Notification, NotificationsDocument, SessionDetail, SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery,
+  BoardView, Bundle, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, Notification, NotificationsDocument, SessionDetail, SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery,
   ExportFormat, Exported, UsageBy, UsageScreen, UsageScreenQuery,
   TracingChange, TracingPatch, TracingSaved, TracingScreen, TracingTests, TracingWish, TurnTree,
   OwnPrice, PricedModel, PricingStatus, PricingView,
@@ -79,6 +79,7 @@ export const session = (id: string) => call<SessionDetail>("session", { id });
 /** One turn as the tree that tracing sends, by the step that began it: its prompt's. */
 export const turnTree = (id: string, step: number) => call<TurnTree>("turn_tree", { id, step });
 export const doctor = () => call<DoctorDocument>("doctor");
+export const diagnostics = () => call<Bundle>("diagnostics");
 export const dismiss = (laneId: string) => call<null>("dismiss", { laneId });
 export const deleteSession = (id: string) => call<null>("delete_session", { id });
 export const restoreSession = (id: string) => call<null>("restore_session", { id });

@@ -17,6 +17,7 @@ it("names each command and its arguments as Rust does", async () => {
   await api.session("s");
   await api.turnTree("s", 7);
   await api.doctor();
+  await api.diagnostics();
   await api.dismiss("l");
   await api.deleteSession("s");
   await api.restoreSession("s");
@@ -28,7 +29,7 @@ it("names each command and its arguments as Rust does", async () => {
   await api.usage(asked);
   await api.usageExport("model", asked, "csv");
   expect(calls).toEqual([
-    ["board", undefined], ["page_listens", undefined], ["tracks", { query: { since: "t", until: null, lanes: [] } }], ["sessions", { query }], ["session", { id: "s" }], ["turn_tree", { id: "s", step: 7 }], ["doctor", undefined], ["dismiss", { laneId: "l" }],
+    ["board", undefined], ["page_listens", undefined], ["tracks", { query: { since: "t", until: null, lanes: [] } }], ["sessions", { query }], ["session", { id: "s" }], ["turn_tree", { id: "s", step: 7 }], ["doctor", undefined], ["diagnostics", undefined], ["dismiss", { laneId: "l" }],
     ["delete_session", { id: "s" }], ["restore_session", { id: "s" }], ["open_folder", { path: "/x" }],
     ["hooks_status", undefined], ["hooks_plan", { action: "install" }], ["hooks_apply", { token: "install-1" }],
     ["usage", { query: asked }], ["usage_export", { by: "model", query: asked, format: "csv" }],

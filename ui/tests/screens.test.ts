@@ -402,6 +402,13 @@ describe("Doctor", () => {
     expect(screen.getByText(/^Show the 5,\d{3} files$/)).toBeVisible();
     expect(screen.getByText(/all of them are in the report/)).toBeInTheDocument();
   });
+  it("saves what a helper needs, and leads to it", async () => {
+    const door = await open("full", "#/doctor");
+    await fireEvent.click(await screen.findByRole("button", { name: "Save diagnostics" }));
+    expect(await screen.findByText("Diagnostics saved")).toBeVisible();
+    await fireEvent.click(screen.getByRole("button", { name: "Open folder" }));
+    expect(door.calls.map((c) => c.command)).toEqual(expect.arrayContaining(["diagnostics", "open_folder"]));
+  });
   it("says when nothing is wrong", async () => {
     await open("quiet", "#/doctor");
     expect(await screen.findByText("Nothing is wrong")).toBeVisible();

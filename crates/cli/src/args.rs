@@ -38,7 +38,7 @@ impl Args {
             | Command::Sessions { json }
             | Command::Session { json, .. }
             | Command::Usage { json, .. }
-            | Command::Doctor { json } => *json,
+            | Command::Doctor { json, .. } => *json,
             Command::Hooks { command } => command.json(),
             Command::Trace { command } => command.json(),
             Command::Pricing { command } => command.json(),
@@ -140,6 +140,9 @@ pub(crate) enum Command {
     },
     /// What is wrong, and what to do about it
     Doctor {
+        /// Writes what somebody who is to help needs into a ZIP file that is not there yet, and can be shared as it is
+        #[arg(long, value_name = "FILE")]
+        bundle: Option<PathBuf>,
         /// One JSON document
         #[arg(long)]
         json: bool,

@@ -5,10 +5,11 @@ mod pricing;
 use std::process::ExitCode;
 
 use agenthub_engine::{
-    Config, Host, Options, UsageQuery, usage_csv,
+    Config, Host, LogFile, Options, UsageQuery, usage_csv,
     view::{ErrorView, State},
 };
 use clap::Parser;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::{
     args::{self, Args, By, Command},
@@ -53,12 +54,16 @@ pub(crate) fn main() -> ExitCode {
     }
     let filter =
         tracing_subscriber::EnvFilter::try_from_env("AGENTHUB_LOG").unwrap_or_else(|_| "warn".into());
+    // Kept beside the store, too, for a diagnostics bundle. Without a place for it there is an error soon enough.
+    let writer = match Config::from_env(&args.overrides()) {
+        Ok(config) => {
+            let log = LogFile::new(&config.data_dir);
+            BoxMakeWriter::new(move || log.clone())
+        }
+        Err(_) => BoxMakeWriter::new(std::io::stderr),
+    };
     // A log that can't be written is no reason to end: complaining of that to the same place would panic.
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .log_internal_errors(false)
-        .init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).log_internal_errors(false).init();
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
@@ -182,7 +187,11 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Run(_) => Ok(()),
         Command::Open { what } => open::open(config, what.as_deref()),
         Command::Trace { command } => trace::run(&config, command),
-        Command::Doctor { json } => {
+        Command::Doctor { bundle: Some(file), json } => {
+            let bundle = once()?.bundle(file).map_err(Failed)?;
+            if *json { out::json(&bundle) } else { Ok(out::line(&tables::bundle(&bundle))?) }
+        }
+        Command::Doctor { bundle: None, json } => {
             let doc = once()?.doctor().map_err(Failed)?;
             if *json { out::json(&doc) } else { Ok(out::line(&tables::doctor(&doc))?) }
         }

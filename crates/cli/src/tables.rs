@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use agenthub_engine::pricing::shown;
 use agenthub_engine::view::{
-    BoardView, DoctorDocument, Level, ModelUsage, ProblemGroup, SessionDetail, SessionsDocument, Status,
-    StepState, TimelineKind, UsageDocument,
+    BoardView, Bundle, DoctorDocument, Level, ModelUsage, ProblemGroup, SessionDetail, SessionsDocument,
+    Status, StepState, TimelineKind, UsageDocument,
 };
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -371,6 +371,15 @@ fn unknown(calls: u32) -> String {
 /// "1 turn", "2 turns".
 pub(crate) fn counted(n: u32, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
+}
+
+pub(crate) fn bundle(b: &Bundle) -> String {
+    format!(
+        "{} holds {}. It has no prompt, no name of a session, no file's contents, no folder of a project, no address and no \
+         secret in it: it can be shared as it is.",
+        b.file_short,
+        b.entries.join(", ")
+    )
 }
 
 pub(crate) fn doctor(d: &DoctorDocument) -> String {

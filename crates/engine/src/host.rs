@@ -1,5 +1,6 @@
 //! The one door for hosts: start, watch the board, ask, say.
 
+mod bundle;
 mod prices;
 mod traces;
 

@@ -8,6 +8,7 @@
 //! (`publish`). Lists are asked of the store (`queries`).
 
 mod board_view;
+mod bundle;
 pub mod clock;
 pub mod config;
 mod conversation;
@@ -20,6 +21,7 @@ pub mod hooks;
 pub mod host;
 mod journal;
 mod listing;
+mod logs;
 mod notices;
 pub mod places;
 mod port;
@@ -41,6 +43,7 @@ pub use config::{Config, ConfigError, Overrides};
 pub use doctor::groups as problem_groups;
 pub use hooks::Hooks;
 pub use host::{Host, Options, Snapshot};
+pub use logs::LogFile;
 pub use runs::{NewRun, RunRecord};
 pub use usage::{UsageQuery, csv as usage_csv};
 pub use view::UsageBy;

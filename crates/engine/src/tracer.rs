@@ -10,7 +10,7 @@ mod export;
 mod hook;
 mod job;
 mod outbox;
-mod privacy;
+pub(crate) mod privacy;
 mod register;
 mod settings;
 mod setup;

@@ -1,6 +1,6 @@
 //! Sums by day, model, project or session, in the person's time zone.
 
-mod export;
+pub(crate) mod export;
 mod screen;
 
 use std::collections::BTreeMap;

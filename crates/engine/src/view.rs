@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 pub use detail::{Context, ContextPart, SessionDetail, SessionRef, TurnSum};
-pub use doctor::{DoctorDocument, Finding, Level, ProblemGroup};
+pub use doctor::{Bundle, DoctorDocument, Finding, Level, ProblemGroup};
 pub use hooks::{
     DiffKind, DiffLine, FileChange, HooksAction, HooksEvent, HooksEventState, HooksPlan, HooksState,
     HooksStatus, HooksWarning,
@@ -500,6 +500,7 @@ pub fn bindings() -> String {
         Finding,
         ProblemGroup,
         DoctorDocument,
+        Bundle,
         TracksQuery,
         Tracks,
         LaneTrack,
@@ -576,6 +577,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("session", schemars::schema_for!(SessionDocument)),
         ("usage", schemars::schema_for!(UsageDocument)),
         ("doctor", schemars::schema_for!(DoctorDocument)),
+        ("doctor-bundle", schemars::schema_for!(Bundle)),
         ("hooks-status", schemars::schema_for!(HooksStatus)),
         ("hooks-plan", schemars::schema_for!(HooksPlan)),
         ("pricing", schemars::schema_for!(PricingView)),

@@ -690,6 +690,16 @@ problem_groups: Array<ProblemGroup>, counts: { [key in string]: number },
  */
 limits: Array<string>, };
 
+export type Bundle = { schema: number, file: string, 
+/**
+ * The same as its owner knows it, `~` for the home folder.
+ */
+file_short: string, folder: string, 
+/**
+ * The names of what is in it.
+ */
+entries: Array<string>, };
+
 export type TracksQuery = { since: string, 
 /**
  * `null`: until now.

@@ -18,6 +18,10 @@ export const doctor = {
   copy: "Copy report",
   copied: "Report copied",
   copyFailed: "The report could not be copied",
+  bundle: "Save diagnostics",
+  bundleHint: "A file for whoever helps you, in your downloads: versions, findings and the log; nothing that you or a model wrote, no names, no addresses, no secrets",
+  bundled: "Diagnostics saved",
+  openFolder: "Open folder",
   version: (version: string, agy: string | null) => `AgentHub ${version}${agy ? `, agy ${agy}` : ""}`,
   level: { ok: "fine", note: "note", warning: "warning", error: "error" },
 };

@@ -3,7 +3,7 @@
 use std::{
     fs::OpenOptions,
     io::{ErrorKind, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -78,31 +78,46 @@ pub(crate) fn export(
             (serde_json::to_string_pretty(doc).map_err(|e| failed(folder, &e))? + "\n", "json")
         }
     };
+    let path = write_new(folder, name, ending, text.as_bytes())?;
+    Ok(Exported {
+        file: path.display().to_string(),
+        file_short: convert::for_people(&path),
+        folder: folder.display().to_string(),
+        rows: u32::try_from(doc.rows.len()).unwrap_or(u32::MAX),
+    })
+}
+
+/// Writes a file into `folder`, which is made, under a name that is free.
+///
+/// # Errors
+/// `io` with the path; nothing is left behind then.
+pub(crate) fn write_new(folder: &Path, name: &str, ending: &str, bytes: &[u8]) -> Result<PathBuf, ErrorView> {
     std::fs::create_dir_all(folder).map_err(|e| failed(folder, &e))?;
     for n in 1..=MOST {
         let same = if n == 1 { String::new() } else { format!(" ({n})") };
         let path = folder.join(format!("{name}{same}.{ending}"));
-        let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => file,
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
+        match write_at(&path, bytes) {
+            Ok(()) => return Ok(path),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             Err(e) => return Err(failed(&path, &e)),
-        };
-        if let Err(e) = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()) {
-            // Half an export says wrong sums.
-            let _ = std::fs::remove_file(&path);
-            return Err(failed(&path, &e));
         }
-        return Ok(Exported {
-            file: path.display().to_string(),
-            file_short: convert::for_people(&path),
-            folder: folder.display().to_string(),
-            rows: u32::try_from(doc.rows.len()).unwrap_or(u32::MAX),
-        });
     }
     Err(failed(folder, &format!("there are {MOST} files named {name} already")))
 }
 
-fn failed(path: &Path, why: &dyn std::fmt::Display) -> ErrorView {
+/// Writes a file that is not there yet.
+///
+/// # Errors
+/// When it is there, or can't be written; nothing is left behind then.
+pub(crate) fn write_at(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
+        // Half of it would say something else.
+        let _ = std::fs::remove_file(path);
+    })
+}
+
+pub(crate) fn failed(path: &Path, why: &dyn std::fmt::Display) -> ErrorView {
     ErrorView { code: "io".to_owned(), message: format!("{} could not be written: {why}", path.display()) }
 }
 

@@ -59,3 +59,15 @@ pub struct DoctorDocument {
     /// What AgentHub cannot know, said openly.
     pub limits: Vec<String>,
 }
+
+/// A diagnostics bundle that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct Bundle {
+    pub schema: u32,
+    pub file: String,
+    /// The same as its owner knows it, `~` for the home folder.
+    pub file_short: String,
+    pub folder: String,
+    /// The names of what is in it.
+    pub entries: Vec<String>,
+}
