@@ -135,7 +135,8 @@ fn in_state(
         Some(ListedState::Running) => (active(&[State::Running]), None),
         Some(ListedState::Idle) => (active(&[State::Idle]), None),
         Some(ListedState::Completed) => {
-            (None, active(&[State::Error, State::Waiting, State::Running, State::Idle]))
+            let active = active(&[State::Error, State::Waiting, State::Running, State::Idle]);
+            (None, active.filter(|ids| !ids.is_empty()))
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
         "CREATE INDEX IF NOT EXISTS session_active ON session (hidden, last_activity DESC, id, parent);
          CREATE INDEX IF NOT EXISTS session_started ON session (hidden, started_at DESC, id, parent);
          CREATE INDEX IF NOT EXISTS session_name ON session (hidden, name IS NULL, lower(name), id, parent);
+         CREATE INDEX IF NOT EXISTS session_name_down ON session (hidden, name IS NULL, lower(name) DESC, id, parent);
          CREATE INDEX IF NOT EXISTS session_tokens
              ON session (hidden, input + output + cache_read + cache_write DESC, id, parent);
          CREATE INDEX IF NOT EXISTS session_find ON session (hidden, search, parent, lane, model, last_activity, id, calls,
@@ -78,10 +79,10 @@ pub struct ListedTotals {
 }
 
 impl Filter {
-    /// For what leaves nothing out but sub-agents: whether it does.
+    /// For what leaves nothing out but sub-agents, and some by their ids: whether it leaves out the sub-agents.
     fn only_roots(&self) -> Option<bool> {
-        let roots_only = self.roots_only;
-        (*self == Filter { roots_only, ..Filter::default() }).then_some(roots_only)
+        let (roots_only, not_ids) = (self.roots_only, self.not_ids.clone());
+        (*self == Filter { roots_only, not_ids, ..Filter::default() }).then_some(roots_only)
     }
 }
 
@@ -223,8 +224,7 @@ impl Store {
         }
     }
 
-    /// All sessions that match, by their row numbers in no order, and their sums. Added up here: SQLite takes twice as long
-    /// for a dozen sums.
+    /// All sessions that match, by their row numbers in no order, and their sums, in one walk.
     fn matching(&self, f: &Filter) -> Result<(Vec<i64>, ListedTotals), StoreError> {
         let (clause, values) = filtered(f);
         let sql = format!(
@@ -234,17 +234,19 @@ impl Store {
         self.read(|conn| {
             let mut all = conn.prepare_cached(&sql)?;
             let mut rows = all.query(refs(&values).as_slice())?;
-            let (mut found, mut sum) = (Vec::new(), Sum::default());
+            let (mut found, mut sums) = (Vec::new(), [0_i64; Sum::COLUMNS]);
             while let Some(r) = rows.next()? {
                 found.push(r.get(0)?);
-                sum = sum.plus(Sum::from_columns(r, 1)?);
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    *sum = sum.saturating_add(r.get(1 + i)?);
+                }
             }
             let sessions = u32::try_from(found.len()).unwrap_or(u32::MAX);
-            Ok((found, ListedTotals { sessions, sum }))
+            Ok((found, ListedTotals { sessions, sum: Sum::of(sums) }))
         })
     }
 
-    /// Those that are kept: of all sessions, and of all that are no sub-agents of others.
+    /// Those that are kept: of all sessions, and of all that are no sub-agents of others; without a few that are named.
     fn rolled_up_totals(&self, f: &Filter) -> Result<Option<ListedTotals>, StoreError> {
         let Some(only_roots) = f.only_roots() else { return Ok(None) };
         self.at_once(|store| {
@@ -263,7 +265,17 @@ impl Store {
                     totals.sum = totals.sum.plus(Sum::from_columns(r, 1)?);
                 }
                 Ok(Some(totals))
+            })?
+            .map(|totals| match f.not_ids.as_ref().filter(|ids| !ids.is_empty()) {
+                Some(ids) => {
+                    let without = Filter { ids: Some(ids.clone()), not_ids: None, ..f.clone() };
+                    let (_, without) = store.matching(&without)?;
+                    let sessions = totals.sessions.saturating_sub(without.sessions);
+                    Ok(ListedTotals { sessions, sum: totals.sum.minus(without.sum) })
+                }
+                None => Ok(totals),
             })
+            .transpose()
         })
     }
 

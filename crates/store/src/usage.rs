@@ -52,6 +52,61 @@ impl Sum {
         self.cost.known(u64::from(self.priced), &self.tokens)
     }
 
+    /// Sums of such columns.
+    pub(crate) fn of(columns: [i64; Sum::COLUMNS]) -> Sum {
+        let [
+            calls,
+            unknown,
+            input,
+            output,
+            cache_read,
+            cache_write,
+            thinking,
+            priced,
+            unpriced,
+            large,
+            small,
+        ] = columns;
+        let n = |v: i64| u64::try_from(v).unwrap_or(0);
+        Sum {
+            calls: count(calls),
+            unknown: count(unknown),
+            tokens: Tokens {
+                input: n(input),
+                output: n(output),
+                cache_read: n(cache_read),
+                cache_write: n(cache_write),
+                thinking: n(thinking),
+            },
+            priced: count(priced),
+            cost: Cost { unpriced_tokens: n(unpriced), usd: Usd::from_parts(large, small) },
+        }
+    }
+
+    pub(crate) const COLUMNS: usize = 11;
+
+    /// Without `o`, which is a part of it.
+    #[must_use]
+    pub(crate) fn minus(self, o: Sum) -> Sum {
+        let t = (self.tokens, o.tokens);
+        Sum {
+            calls: self.calls.saturating_sub(o.calls),
+            unknown: self.unknown.saturating_sub(o.unknown),
+            tokens: Tokens {
+                input: t.0.input.saturating_sub(t.1.input),
+                output: t.0.output.saturating_sub(t.1.output),
+                cache_read: t.0.cache_read.saturating_sub(t.1.cache_read),
+                cache_write: t.0.cache_write.saturating_sub(t.1.cache_write),
+                thinking: t.0.thinking.saturating_sub(t.1.thinking),
+            },
+            priced: self.priced.saturating_sub(o.priced),
+            cost: Cost {
+                usd: self.cost.usd.plus(o.cost.usd.negated()),
+                unpriced_tokens: self.cost.unpriced_tokens.saturating_sub(o.cost.unpriced_tokens),
+            },
+        }
+    }
+
     #[must_use]
     pub fn plus(self, o: Sum) -> Sum {
         Sum {
