@@ -199,6 +199,21 @@ fn the_readme_has_the_two_commands() {
     assert_none(missing.collect(), "README.md does not have:");
 }
 
+/// A hook can be installed from what the README builds, on a server as well.
+#[test]
+fn the_readme_never_builds_the_command_line_without_the_hook() {
+    let builds: Vec<String> = read("README.md")
+        .lines()
+        .map(str::trim)
+        .filter(|l| l.starts_with("cargo build"))
+        .map(str::to_owned)
+        .collect();
+    assert!(!builds.is_empty(), "README.md builds the command line");
+    let lacking =
+        builds.into_iter().filter(|l| !l.contains("-p agenthub-cli") || !l.contains("-p agenthub-hook"));
+    assert_none(lacking.collect(), "README.md builds one without the other:");
+}
+
 /// `[text](path)` of our documents, and the folders that ARCHITECTURE.md writes as `folder/` or draws as a tree.
 #[test]
 fn the_documents_name_what_is_there() {

@@ -126,7 +126,8 @@ fn integration_tests(printed: &str) -> Vec<String> {
 /// Spec §10: the command line is built and runs on a machine without GTK and WebKit.
 fn command_line_alone(tree: &Tree) -> Result<(), Failure> {
     let cli = "agenthub-cli";
-    tree.cargo().args(["build", "-p", cli]).run()?;
+    // As the README says: without the hook's program beside it, `hooks install` has nothing to install.
+    tree.cargo().args(["build", "-p", cli, "-p", "agenthub-hook"]).run()?;
     let crates = tree.cargo().args(["tree", "-p", cli, "-e", "normal", "--prefix", "none"]).quiet()?;
     if !crates.success || !crates.stdout.contains(cli) {
         return Err(failed(&format!("`cargo tree` did not list {cli}: {}", crates.stderr.trim())));
