@@ -12,6 +12,7 @@ mod hostile;
 mod life;
 mod looks;
 mod notifications;
+mod screens;
 mod sessions;
 mod settings;
 mod tracing;

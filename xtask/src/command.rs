@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::program::{Failure, say};
 use crate::tree::Tree;
-use crate::{bundle, count, demo, run, setup, suite};
+use crate::{bundle, count, demo, run, screens, setup, suite};
 
 const HELP: &str = "\
 The commands of this repository. Rust 1.95 or newer is the one thing that they presuppose.
@@ -14,6 +14,7 @@ The commands of this repository. Rust 1.95 or newer is the one thing that they p
                      [--with-phoenix]     and traces against a real backend, which PyPI and a minute are needed for
     cargo xtask bench [ARGS…]             the numbers of benches/, in release
     cargo xtask bundle                    a .deb of the app, in target/release/bundle
+    cargo xtask screenshots               pictures of every screen in the demo's world, into docs/screens
     cargo xtask prices FILE SOURCE        make the price table that ships from LiteLLM's file; SOURCE names its version
     cargo xtask bindings                  write the page's types anew from the engine's
     cargo xtask setup                     install what a build and its tests need (`run` and `test` call it first)
@@ -27,6 +28,7 @@ enum Command {
     Test { scope: suite::Scope, with_phoenix: bool },
     Bench { args: Vec<String> },
     Bundle,
+    Screenshots,
     Prices { args: Vec<String> },
     Bindings,
     Setup,
@@ -59,6 +61,7 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
         Command::Test { scope, with_phoenix } => Ok(suite::all(&tree, scope, with_phoenix)),
         Command::Bench { args } => bench(&tree, &args).map(|()| ExitCode::SUCCESS),
         Command::Bundle => bundle::deb(&tree).map(|()| ExitCode::SUCCESS),
+        Command::Screenshots => screens::draw(&tree).map(|()| ExitCode::SUCCESS),
         Command::Prices { args } => prices(&tree, &args).map(|()| ExitCode::SUCCESS),
         Command::Bindings => bindings(&tree).map(|()| ExitCode::SUCCESS),
         Command::Setup => setup::everything(&tree).map(|()| ExitCode::SUCCESS),
@@ -114,6 +117,7 @@ fn parse(args: impl Iterator<Item = String>) -> Result<Command, String> {
         "test" => parse_test(&rest),
         "bench" => Ok(Command::Bench { args: rest.into_iter().skip_while(|arg| arg == "--").collect() }),
         "bundle" => alone(Command::Bundle),
+        "screenshots" => alone(Command::Screenshots),
         "prices" if rest.len() == 2 => Ok(Command::Prices { args: rest }),
         "prices" => {
             Err("`cargo xtask prices` takes LiteLLM's file and its version: FILE \"LiteLLM 1.110.2\"."
@@ -205,7 +209,7 @@ mod test {
 
     #[test]
     fn the_help_names_every_command() {
-        for name in ["run", "test", "bench", "bundle", "prices", "bindings", "setup", "help"] {
+        for name in ["run", "test", "bench", "bundle", "screenshots", "prices", "bindings", "setup", "help"] {
             assert!(HELP.contains(&format!("cargo xtask {name}")), "{name}");
         }
     }

@@ -9,6 +9,7 @@ mod page;
 mod phoenix;
 mod program;
 mod run;
+mod screens;
 mod setup;
 mod stages;
 mod suite;

@@ -1,0 +1,62 @@
+//! Pictures of every screen in the demo's world, light and dark, for the documents: `cargo xtask screenshots` runs this. It
+//! promises nothing, so no test run does.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::harness::{APP, desk::Desk, page::Page, until};
+
+/// Each with its address, and words by which it is known to be there.
+const SCREENS: &[(&str, &str, &str)] = &[
+    ("lanes", "#/lanes", "api-server"),
+    ("sessions", "#/sessions", "sessions"),
+    ("usage", "#/usage", "Tokens"),
+    ("notifications", "#/notifications", "Notifications"),
+    ("settings-general", "#/settings/general", "General"),
+    ("settings-notifications", "#/settings/notifications", "Notifications"),
+    ("settings-antigravity", "#/settings/antigravity", "Model Pricing"),
+    ("settings-tracing", "#/settings/tracing", "Tracing"),
+    ("doctor", "#/doctor", "What AgentHub cannot know"),
+];
+
+#[test]
+#[ignore = "it draws pictures: `cargo xtask screenshots`"]
+fn every_screen_of_the_demo() {
+    let folder =
+        std::env::var_os("AGENTHUB_SCREENS").map(PathBuf::from).expect("AGENTHUB_SCREENS names a folder");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut desk = Desk::start();
+    desk.window_manager();
+    let sim = Path::new(APP).with_file_name("agy-sim");
+    let gemini = desk.gemini_dir();
+    let playing = desk.spawn(&sim.to_string_lossy(), &["demo", "--home", &gemini.to_string_lossy()]);
+    until("the demo's home", || desk.log(playing).contains("ready").then_some(()));
+    let page = Page::open(&mut desk);
+    for lane in ["payments-gateway", "api-server", "atlas-web"] {
+        page.see(lane);
+    }
+    // Somebody is needed: that is what the board is for.
+    until("a lane that waits", || page.text().contains("waiting").then_some(()));
+    for (name, address, words) in SCREENS {
+        page.run(&format!("location.hash = {address:?}"));
+        page.see(words);
+        picture(&page, &folder, name);
+    }
+    // The session with the most to show.
+    let asked = json!({ "query": { "sort": "tokens", "limit": 1 } });
+    let listed = page.ask("sessions", asked);
+    let id = listed["rows"][0]["id"].as_str().unwrap_or_else(|| panic!("no session: {listed}")).to_owned();
+    page.run(&format!("location.hash = '#/session/{id}'"));
+    page.see("Context");
+    picture(&page, &folder, "session");
+    page.close();
+}
+
+fn picture(page: &Page, folder: &Path, name: &str) {
+    for theme in ["light", "dark"] {
+        page.theme(theme);
+        page.settle();
+        page.screenshot(&folder.join(format!("{name}-{theme}.png")));
+    }
+}
