@@ -159,8 +159,9 @@ fn what_the_board_notes_doctor_finds_with_what_to_do() {
     let (app, _dir) = app();
     let page = window(&app, windows::MAIN);
     let found = || {
-        let doctor = ask(&page, HERE, "doctor", json!({})).unwrap();
+        // The board first: what it notes while doctor is being asked may be news to doctor.
         let board = ask(&page, HERE, "board", json!({})).unwrap();
+        let doctor = ask(&page, HERE, "doctor", json!({})).unwrap();
         for note in board["notes"].as_array().unwrap() {
             let same = |f: &&serde_json::Value| f["code"] == note["code"] && f["message"] == note["message"];
             let finding = doctor["findings"].as_array().unwrap().iter().find(same);
