@@ -133,7 +133,16 @@ fn u20_the_usage_screen_agrees_with_itself_and_with_every_other_view_in_every_zo
                         assert!(
                             page.rows.iter().all(|c| c.session.parent_id.as_ref() == Some(&r.session.id))
                         );
-                        u32::try_from(page.rows.len()).unwrap() + page.subagents
+                        let inside = u32::try_from(page.rows.len()).unwrap() + page.subagents;
+                        let whole = host.session(&r.session.id).unwrap().with_subagents.unwrap();
+                        assert_eq!(whole.sessions, inside + 1);
+                        let own = r.session.tokens.map_or(0, |t| t.total);
+                        assert_eq!(whole.tokens.total, own + page.totals.tokens.total);
+                        assert_eq!(
+                            usd(whole.cost_usd.as_ref()),
+                            usd(r.session.cost_usd.as_ref()) + usd(page.totals.cost_usd.as_ref())
+                        );
+                        inside
                     })
                     .sum();
                 assert_eq!(inside, all.subagents, "{what}: what is unfolded is what is summed");

@@ -315,6 +315,8 @@ describe("Session", () => {
     expect(screen.getByRole("meter", { name: "Context" })).toHaveAttribute("aria-valuemax", "1048576");
     expect(screen.getByText("2 rows could not be decoded and were skipped; the rest is counted.")).toBeVisible();
     expect(screen.getByText("3 calls carry no usage.")).toBeVisible();
+    expect(screen.getByText("With its sub-agent")).toBeVisible();
+    expect(screen.getByText("$0.5847")).toBeVisible();
     expect(screen.getByRole("link", { name: "Soft-delete, first try" })).toHaveAttribute("href", `#/session/${ID(7)}`);
     expect(screen.getByRole("link", { name: /find every query on invoices/ })).toBeVisible();
     // A turn's waterfall: every entry that has a time lies in it.
@@ -376,7 +378,7 @@ describe("Session", () => {
   it("says what is not known", async () => {
     await open("full", `#/session/${ID(9)}`);
     expect(await screen.findByText("agy kept no steps of this conversation.")).toBeVisible();
-    expect(screen.getByText("No call told its usage.")).toBeVisible();
+    expect(screen.getByText("It made no model call of its own.")).toBeVisible();
     expect(screen.queryByRole("meter")).toBeNull();
   });
 

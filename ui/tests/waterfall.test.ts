@@ -56,6 +56,11 @@ describe("A turn's rows", () => {
     expect(rows(all, { [child.key]: true }, { t1: t }).some((r) => r.kind === "entry" && r.placed.depth === 4)).toBe(true);
     expect(after.filter((r) => r.kind === "entry" && r.last)).toHaveLength(1);
   });
+  it("say once that something waits, by the tool that does", () => {
+    const both = [entry("tool", 3, 40, { state: "waiting" }), entry("wait", 3, 40, { state: "waiting" }), entry("wait", 9, 50, { state: "waiting" })];
+    expect(flat(both, null).map((p) => `${p.entry.kind}${p.entry.step}`)).toEqual(["tool3", "wait9"]);
+    expect(nested(both, t).filter((p) => p.entry.kind === "wait").map((p) => p.entry.step)).toEqual([9]);
+  });
   it("stand as they stood before where there is no tree", () => {
     expect(flat(entries, null).map((p) => [p.depth, p.offset_ms])).toEqual([[1, null], [2, null], [2, null], [2, null], [1, null], [1, null]]);
     expect(nested([], tree([]))).toEqual([]);

@@ -91,7 +91,11 @@ pub(crate) fn detail(
         let found = reader.session(&other).map_err(fail)?;
         Ok(found.map(|s| session_ref(&s.id, s.name.as_deref())))
     };
+    let itself = Filter { ids: Some(vec![id.clone()]), ..Filter::default() };
+    let below = reader.totals_below(&itself).map_err(fail)?;
     Ok(view::SessionDetail {
+        with_subagents: (below.sessions > 0)
+            .then(|| totals(below.sessions.saturating_add(1), &stored.sum.plus(below.sum))),
         since: live.since,
         why: live.why,
         context: Details::parse(&stored.details).context,

@@ -325,7 +325,11 @@ timeline_note: string | null,
 /**
  * Its sub-agents, oldest first.
  */
-subagents: Array<SessionRow>, forks: Array<SessionRef>, parent: SessionRef | null, origin: SessionRef | null, outcome: Outcome, 
+subagents: Array<SessionRow>, 
+/**
+ * What it and all sub-agents below it used, at any depth; `null` when it has none.
+ */
+with_subagents: Totals | null, forks: Array<SessionRef>, parent: SessionRef | null, origin: SessionRef | null, outcome: Outcome, 
 /**
  * The lane's name, and its id to filter by.
  */

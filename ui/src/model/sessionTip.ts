@@ -27,7 +27,7 @@ export function sessionTip(row: SessionRow, cell: string, now: number): string {
     case "model":
       return line(row.model, 200);
     case "tokens":
-      return row.tokens ? exactTokens(row.tokens) : text.sessions.noTokens;
+      return row.tokens ? exactTokens(row.tokens) : row.models.length === 0 && row.calls_without_usage === 0 ? text.session.noCalls : text.sessions.noTokens;
     case "cost":
       return costTip(row.cost_usd, row.unpriced_models);
     case "started":

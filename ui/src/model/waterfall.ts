@@ -84,13 +84,13 @@ export function keys(rows: readonly Placed[]): Key[] {
 
 /** Entries as they stood before their tree has come: calls and what came with them. */
 export function flat(entries: readonly TimelineEntry[], sum: TurnSum | null): Placed[] {
-  return entries.map((entry) => placed(entry, entry.kind === "tool" || entry.kind === "subagent" || entry.kind === "wait" ? 2 : 1, sum?.at ?? null));
+  return told(entries).map((entry) => placed(entry, entry.kind === "tool" || entry.kind === "subagent" || entry.kind === "wait" ? 2 : 1, sum?.at ?? null));
 }
 
 /** The tree's spans in their order, each with what the timeline says of the same step, and what has no span where its time puts it. */
 export function nested(entries: readonly TimelineEntry[], tree: TurnTree): Placed[] {
   const out: Placed[] = [];
-  const left = new Set(entries);
+  const left = new Set(told(entries));
   const own = tree.spans[0]?.session;
   for (const span of tree.spans.slice(1)) {
     const same = span.step === null || span.session !== own || span.kind === "turn" ? undefined : entries.find((e) => left.has(e) && e.step === span.step && kindOf(e) === span.kind);
@@ -102,6 +102,12 @@ export function nested(entries: readonly TimelineEntry[], tree: TurnTree): Place
     out.splice(after(out, here), 0, here);
   }
   return out;
+}
+
+/** Without a wait that goes on: the tool that waits says it, with what it asks. */
+function told(entries: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  const waits = (e: TimelineEntry) => e.state === "waiting";
+  return entries.filter((e) => e.kind !== "wait" || !waits(e) || !entries.some((t) => t.kind === "tool" && waits(t) && t.step === e.step));
 }
 
 function kindOf(entry: TimelineEntry): TreeSpan["kind"] | null {

@@ -39,6 +39,8 @@ export const session = {
   contextUnknown: "How much the model holds is not known.",
   models: "Tokens and list price",
   noTokens: "No call told its usage.",
+  noCalls: "It made no model call of its own.",
+  withSubagents: (n: number) => `With its ${n === 1 ? "sub-agent" : plural(n, "sub-agent", "sub-agents")}`,
   modelLine: (input: string, cached: string, output: string) => `${input} in · ${cached} cached · ${output} out`,
   calls: (n: number) => plural(n, "call", "calls"),
   together: "Together",

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{Rfc3339, SessionRow, TimelineEntry, Tokens, Why};
+use super::{Rfc3339, SessionRow, TimelineEntry, Tokens, Totals, Why};
 
 /// The tokens in the prompt of the newest call, against what the model holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -40,6 +40,8 @@ pub struct SessionDetail {
     pub timeline_note: Option<String>,
     /// Its sub-agents, oldest first.
     pub subagents: Vec<SessionRow>,
+    /// What it and all sub-agents below it used, at any depth; `null` when it has none.
+    pub with_subagents: Option<Totals>,
     pub forks: Vec<SessionRef>,
     pub parent: Option<SessionRef>,
     pub origin: Option<SessionRef>,
