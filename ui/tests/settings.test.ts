@@ -99,6 +99,8 @@ describe("t5 the history of notifications", () => {
     expect([passes(n({}), "shown"), passes(n({ fate: "held" }), "held"), passes(n({ fate: "refused" }), "shown"), passes(n({ fate: "pending" }), "shown")]).toEqual([true, true, false, true]);
     expect(titleParts(n({}))).toEqual(["api-server", " is ready"]);
     expect(titleParts(n({ title: "3 lanes are ready", parts: [] }))).toEqual(["", "3 lanes are ready"]);
+    const hebrew = n({ title: "\u2068ספריית\u2069 is ready", parts: [{ ...n({}).parts[0]!, lane_name: "ספריית" }] });
+    expect(titleParts(hebrew)).toEqual(["ספריית", " is ready"]);
     expect([shape("waiting"), shape("failed"), shape("ended"), shape("ready")]).toEqual(["waiting", "error", "idle", "idle"]);
     const now = new Date(2026, 10, 30, 15).getTime();
     const days = byDay([n({ at: new Date(2026, 10, 30, 1).toISOString() }), n({ at: new Date(2026, 10, 29, 23).toISOString() }), n({ at: "nonsense" })], now);

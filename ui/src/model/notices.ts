@@ -34,8 +34,12 @@ export function byDay(rows: readonly Notification[], now: number): { day: string
 /** The lane's name at the head of a title, and what is said of it. */
 export function titleParts(n: Notification): [string, string] {
   const name = n.parts.length === 1 ? (n.parts[0]?.lane_name ?? "") : "";
-  return name !== "" && n.title.startsWith(name) ? [name, n.title.slice(name.length)] : ["", n.title];
+  const title = unmarked(n.title);
+  return name !== "" && title.startsWith(name) ? [name, title.slice(name.length)] : ["", title];
 }
+
+/** Without the marks that hold a name of another direction together on a desktop: here elements do that. */
+export const unmarked = (told: string): string => told.replace(/[\u2068\u2069]/g, "");
 
 /** Sends a test the way of every other notification, and says what the system said. */
 export async function sendTest(): Promise<void> {
