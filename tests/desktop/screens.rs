@@ -1,11 +1,17 @@
 //! Pictures of every screen in the demo's world, light and dark, for the documents: `cargo xtask screenshots` runs this. It
 //! promises nothing, so no test run does.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::json;
 
-use crate::harness::{APP, desk::Desk, page::Page, until};
+use crate::harness::{APP, desk::Desk, notifications::Notifications, page::Page, until, within};
+
+/// The lanes have done so much then that there is something to see.
+const NOTIFICATIONS: usize = 6;
 
 /// Each with its address, and words by which it is known to be there.
 const SCREENS: &[(&str, &str, &str)] = &[
@@ -28,6 +34,9 @@ fn every_screen_of_the_demo() {
     std::fs::create_dir_all(&folder).unwrap();
     let mut desk = Desk::start();
     desk.window_manager();
+    let told = Notifications::serve(desk.connect());
+    // The demo's turns are short.
+    desk.write_config("agenthub/settings.json", r#"{ "notifications": { "min_turn_s": 0 } }"#);
     let sim = Path::new(APP).with_file_name("agy-sim");
     let gemini = desk.gemini_dir();
     let playing = desk.spawn(&sim.to_string_lossy(), &["demo", "--home", &gemini.to_string_lossy()]);
@@ -36,15 +45,20 @@ fn every_screen_of_the_demo() {
     for lane in ["payments-gateway", "api-server", "atlas-web"] {
         page.see(lane);
     }
-    // Somebody is needed: that is what the board is for.
-    until("a lane that waits", || page.text().contains("waiting").then_some(()));
+    page.click("//button[normalize-space()='15 min']");
+    let minutes = Duration::from_secs(300);
+    within(minutes, "lanes that have done something", || (told.calls().len() >= NOTIFICATIONS).then_some(()));
     for (name, address, words) in SCREENS {
         page.run(&format!("location.hash = {address:?}"));
         page.see(words);
+        if *name == "lanes" {
+            // Somebody is needed: that is what the board is for.
+            within(minutes, "a lane that waits", || page.text().contains(" waiting").then_some(()));
+        }
         picture(&page, &folder, name);
     }
     // The session with the most to show.
-    let asked = json!({ "query": { "sort": "tokens", "limit": 1 } });
+    let asked = json!({ "query": { "sort": "cost", "limit": 1 } });
     let listed = page.ask("sessions", asked);
     let id = listed["rows"][0]["id"].as_str().unwrap_or_else(|| panic!("no session: {listed}")).to_owned();
     page.run(&format!("location.hash = '#/session/{id}'"));
@@ -56,6 +70,8 @@ fn every_screen_of_the_demo() {
 fn picture(page: &Page, folder: &Path, name: &str) {
     for theme in ["light", "dark"] {
         page.theme(theme);
+        // No ring around what a key would act upon: nobody pressed one.
+        page.run("document.activeElement?.blur()");
         page.settle();
         page.screenshot(&folder.join(format!("{name}-{theme}.png")));
     }

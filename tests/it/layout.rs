@@ -47,6 +47,7 @@ const DOCUMENTS: &[&str] = &[
     "CHANGELOG.md",
     "crates/agy/README.md",
     "docs/tracing.md",
+    "docs/screens.md",
 ];
 
 /// Read by tests only, so no business of a person who runs the app.

@@ -4,16 +4,18 @@ use std::fs;
 
 use crate::packages::Purpose;
 use crate::program::{Failure, say};
-use crate::run::{self, APP};
-use crate::setup;
+use crate::run::APP;
 use crate::tree::Tree;
+use crate::{page, setup};
 
 /// All of them together: they are part of every clone.
 const MOST_BYTES: u64 = 3_000_000;
 
 pub(crate) fn draw(tree: &Tree) -> Result<(), Failure> {
     setup::to_test(tree, &[Purpose::Compile, Purpose::Desktop, Purpose::DesktopTests])?;
-    run::build(tree, &["agy-sim"])?;
+    page::build(tree)?;
+    // The test builds the app by itself.
+    tree.cargo().args(["build", "-p", "agy-sim"]).run()?;
     let folder = tree.root().join("docs/screens");
     tree.cargo()
         .args(["test", "-p", APP, "--test", "desktop", "--", "--ignored", "screens::"])
