@@ -132,6 +132,22 @@ fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
     (sql, values)
 }
 
+/// The sub-agents inside the sessions that match a clause, gone up from all that there are.
+fn inside_of_many(clause: &str) -> String {
+    // A set, so that sessions that name each other as parents end it, too. What stands above a deleted session is not
+    // above its sub-agents any more: they are listed for themselves.
+    format!(
+        "WITH RECURSIVE up (sid, above) AS (
+             SELECT sid, parent FROM session WHERE parent IS NOT NULL AND hidden = 0
+             UNION
+             SELECT up.sid, p.parent FROM up JOIN session AS p ON p.id = up.above
+             WHERE p.parent IS NOT NULL AND p.hidden = 0),
+         inside (sid) AS (
+             SELECT up.sid FROM up CROSS JOIN session AS s ON s.id = up.above WHERE {clause} AND s.sid <> up.sid
+             EXCEPT SELECT s.sid FROM session AS s WHERE s.parent IS NOT NULL AND {clause})"
+    )
+}
+
 fn refs(values: &[Box<dyn ToSql>]) -> Vec<&dyn ToSql> {
     values.iter().map(AsRef::as_ref).collect()
 }
@@ -279,28 +295,32 @@ impl Store {
         })
     }
 
-    /// The sums over all sub-agents, at any depth, inside the sessions that match; none of these themselves. It goes up from
-    /// the sub-agents, which are few, and not down from the sessions.
+    /// The sums over all sub-agents, at any depth, inside the sessions that match; none of these themselves. Of many sessions it goes
+    /// up from all sub-agents, which are few, and of a few down from them.
     ///
     /// # Errors
     /// When SQLite refuses.
     pub fn totals_below(&self, f: &Filter) -> Result<ListedTotals, StoreError> {
         let (clause, values) = filtered(f);
-        // A set, so that sessions that name each other as parents end it, too. What stands above a deleted session is not
-        // above its sub-agents any more: they are listed for themselves.
+        // Of a few that are known, only what is inside them is looked at.
+        let inside = if f.ids.is_some() || f.parent.is_some() {
+            format!(
+                "WITH RECURSIVE matched (sid, id) AS MATERIALIZED (SELECT s.sid, s.id FROM session AS s WHERE {clause}),
+                 down (sid, id) AS (
+                     SELECT sid, id FROM matched
+                     UNION SELECT c.sid, c.id FROM down JOIN session AS c ON c.parent = down.id WHERE +c.hidden = 0),
+                 inside (sid) AS (SELECT sid FROM down EXCEPT SELECT sid FROM matched)"
+            )
+        } else {
+            inside_of_many(&clause)
+        };
         let sql = format!(
-            "WITH RECURSIVE up (sid, above) AS (
-                 SELECT sid, parent FROM session WHERE parent IS NOT NULL AND hidden = 0
-                 UNION
-                 SELECT up.sid, p.parent FROM up JOIN session AS p ON p.id = up.above
-                 WHERE p.parent IS NOT NULL AND p.hidden = 0)
+            "{inside}
              SELECT count(*), coalesce(sum(calls), 0), coalesce(sum(unknown), 0), coalesce(sum(input), 0),
                  coalesce(sum(output), 0), coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0),
                  coalesce(sum(thinking), 0), coalesce(sum(priced), 0), coalesce(sum(unpriced), 0),
                  coalesce(sum(usd_large), 0), coalesce(sum(usd_small), 0)
-             FROM session WHERE sid IN (
-                 SELECT up.sid FROM up CROSS JOIN session AS s ON s.id = up.above WHERE {clause} AND s.sid <> up.sid)
-               AND sid NOT IN (SELECT s.sid FROM session AS s WHERE s.parent IS NOT NULL AND {clause})"
+             FROM session WHERE sid IN (SELECT sid FROM inside)"
         );
         self.read(|conn| {
             conn.prepare_cached(&sql)?.query_row(refs(&values).as_slice(), |r| {

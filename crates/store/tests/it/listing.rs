@@ -155,6 +155,9 @@ fn s11_the_sums_of_a_list_can_have_what_is_inside_its_sessions() {
     assert_eq!(below(&w, &Filter { parent: Some(id(0)), ..Filter::default() }), (1, 1_000));
     assert_eq!(below(&w, &Filter { parent: Some(id(6)), ..Filter::default() }), (1, 1_000_000));
     assert_eq!(below(&w, &Filter { ids: Some(vec![id(4), id(5)]), ..roots.clone() }), (0, 0));
+    let ids = |ids: &[usize]| Filter { ids: Some(ids.iter().map(|n| id(*n)).collect()), ..Filter::default() };
+    assert_eq!(below(&w, &ids(&[0])), (3, 1_110), "at any depth");
+    assert_eq!(below(&w, &ids(&[6])), (1, 10_000_000), "not itself, although each is inside the other");
     assert_eq!(below(&w, &Filter::default()), (0, 0), "each is listed itself");
 
     // What was deleted is in no sum, with all below it.
