@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::time::UNIX_EPOCH;
 
-use crate::program::{Failure, Program, Ran, on_path};
+use crate::program::{Failure, Program, Ran, on_path, say};
 use crate::toolchain::Version;
 use crate::{packages, tree::Tree};
 
@@ -98,8 +99,32 @@ pub(crate) fn check(tree: &Tree) -> Result<(), Failure> {
     tree.npm().args(["run", "check"]).run()
 }
 
-pub(crate) fn test(tree: &Tree) -> Result<Ran, Failure> {
-    tree.npm().args(["test"]).tee()
+/// The page's tests while they run beside other stages: they want a processor for a minute, and the tests of the rest mostly
+/// wait for time to pass.
+#[derive(Debug)]
+pub(crate) struct Tests {
+    running: Child,
+    log: PathBuf,
+}
+
+impl Tests {
+    /// Starts them, behind everything else that wants to run.
+    pub(crate) fn start(tree: &Tree) -> Result<Tests, Failure> {
+        let log = tree.stamps().join("page-tests.log");
+        let file = fs::File::create(&log).map_err(|error| unwritable(&log, &error))?;
+        let npm = tree.npm().args(["test"]);
+        let npm = if on_path("nice").is_some() { npm.behind("nice", &["-n", "5"]) } else { npm };
+        Ok(Tests { running: npm.spawn_into(&file)?, log })
+    }
+
+    /// Waits for their end, and prints what they printed.
+    pub(crate) fn end(mut self) -> Result<Ran, Failure> {
+        let status =
+            self.running.wait().map_err(|error| Failure::new(error.to_string(), "run the tests again"))?;
+        let stdout = fs::read_to_string(&self.log).map_err(|error| unreadable(&self.log, &error))?;
+        say(&stdout);
+        Ok(Ran { success: status.success(), stdout, stderr: String::new() })
+    }
 }
 
 /// Every source with its size and time.
@@ -135,6 +160,13 @@ fn remembers(stamp: &Path, wanted: u64) -> bool {
 fn remember(stamp: &Path, value: u64) {
     // Not remembered means done again next time.
     let _ = fs::write(stamp, value.to_string());
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(
+        format!("{} cannot be written: {error}", path.display()),
+        "see whose the folder is, and that the disk has room",
+    )
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {

@@ -78,6 +78,23 @@ impl Program {
         self
     }
 
+    /// The same, started by another program, as `nice` starts one.
+    pub(crate) fn behind(self, starter: &str, args: &[&str]) -> Self {
+        let inner = self.command;
+        let mut command = Command::new(starter);
+        command.args(args).arg(inner.get_program()).args(inner.get_args());
+        if let Some(dir) = inner.get_current_dir() {
+            command.current_dir(dir);
+        }
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Self { command, ..self }
+    }
+
     /// Not shown when it is spawned: it is no business of the person's.
     pub(crate) fn hidden(mut self) -> Self {
         self.hidden = true;

@@ -23,6 +23,14 @@ pub(crate) enum Scope {
 /// The app's test program that needs a virtual screen: last, and alone.
 const DESKTOP_TESTS: &str = "desktop";
 
+/// How many tests libtest runs at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+/// The integration tests mostly wait: for a file event, a quiet second, another process.
+fn waiting_threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(2, std::num::NonZero::get)
+}
+
 /// What the command line must never bring along, by crate and by shared library.
 const CRATES_OF_A_DESKTOP: &[&str] = &["tauri", "wry", "tao", "gtk", "gdk", "webkit2gtk", "tray-icon"];
 const LIBRARIES_OF_A_DESKTOP: &[&str] =
@@ -35,8 +43,11 @@ pub(crate) fn all(tree: &Tree, scope: Scope, with_phoenix: bool) -> ExitCode {
     run.stage("setup", &[], || done(setup::to_test(tree, purposes(scope))));
     run.stage("format", &["setup"], || done(tree.cargo().args(["fmt", "--all", "--check"]).run()));
     run.stage("page: build", &["setup"], || done(page::build(tree).and_then(|()| page::size(tree))));
-    run.stage("page: check", &["setup"], || done(page::check(tree)));
-    run.stage("page: tests", &["setup"], || counted(&page::test(tree)?, count::vitest));
+    let mut page_tests = None;
+    run.stage("page: check", &["setup"], || {
+        page_tests = Some(page::Tests::start(tree)?);
+        done(page::check(tree))
+    });
     run.stage("clippy", &["page: build"], || {
         done(cargo(tree, "clippy", scope).args(["--all-targets", "--", "-D", "warnings"]).run())
     });
@@ -55,7 +66,15 @@ pub(crate) fn all(tree: &Tree, scope: Scope, with_phoenix: bool) -> ExitCode {
             return Err(failed("no integration test was compiled").into());
         }
         let chosen = others.iter().flat_map(|name| ["--test", name.as_str()]);
-        counted(&cargo(tree, "test", scope).args(["--no-fail-fast"]).args(chosen).tee()?, count::libtest)
+        let mut tests = cargo(tree, "test", scope).args(["--no-fail-fast"]).args(chosen);
+        if std::env::var_os(THREADS).is_none() {
+            tests = tests.env(THREADS, waiting_threads().to_string());
+        }
+        counted(&tests.tee()?, count::libtest)
+    });
+    run.stage("page: tests", &["setup"], || match page_tests.take() {
+        Some(tests) => counted(&tests.end()?, count::vitest),
+        None => Err(failed("the page's tests did not start").into()),
     });
     run.stage("examples in the docs", &["compile"], || {
         let ran = cargo(tree, "test", scope).args(["--no-fail-fast", "--doc"]).tee()?;
