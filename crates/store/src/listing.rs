@@ -136,14 +136,16 @@ fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
 fn inside_of_many(clause: &str) -> String {
     // A set, so that sessions that name each other as parents end it, too. What stands above a deleted session is not
     // above its sub-agents any more: they are listed for themselves.
+    // What is above is looked for by its id: `+` bars the indexes that would walk all sessions for each sub-agent.
+    let found = clause.replacen("s.hidden = 0", "+s.hidden = 0", 1);
     format!(
         "WITH RECURSIVE up (sid, above) AS (
              SELECT sid, parent FROM session WHERE parent IS NOT NULL AND hidden = 0
              UNION
              SELECT up.sid, p.parent FROM up JOIN session AS p ON p.id = up.above
-             WHERE p.parent IS NOT NULL AND p.hidden = 0),
+             WHERE p.parent IS NOT NULL AND +p.hidden = 0),
          inside (sid) AS (
-             SELECT up.sid FROM up CROSS JOIN session AS s ON s.id = up.above WHERE {clause} AND s.sid <> up.sid
+             SELECT up.sid FROM up CROSS JOIN session AS s ON s.id = up.above WHERE {found} AND s.sid <> up.sid
              EXCEPT SELECT s.sid FROM session AS s WHERE s.parent IS NOT NULL AND {clause})"
     )
 }
