@@ -58,17 +58,10 @@ pub(crate) fn page(
     };
     let limit = if q.limit == 0 { USUAL_PAGE } else { q.limit.min(LARGEST_PAGE) };
     let fail = |e: store::StoreError| store_error(&e);
-    let (rows, found) = reader.page(&filter, sort, q.ascending, q.offset, limit).map_err(fail)?;
+    let store::Page { rows, totals: found, below } =
+        reader.page(&filter, sort, q.ascending, q.offset, limit).map_err(fail)?;
     let roots = Filter { roots_only: true, ..Filter::default() };
     let sessions_total = reader.count(&roots).map_err(fail)?;
-    let (listed, subagents, sum) = if filter == roots {
-        // All that there is: read from sums that are kept.
-        let all = reader.totals(&Filter::default()).map_err(fail)?;
-        (sessions_total, all.sessions.saturating_sub(sessions_total), all.sum)
-    } else {
-        let below = reader.totals_below(&filter).map_err(fail)?;
-        (found.sessions, below.sessions, found.sum.plus(below.sum))
-    };
     let (models, lanes) = reader.choices().map_err(fail)?;
     let mut model_labels: BTreeMap<String, String> = BTreeMap::new();
     for m in reader.models().map_err(fail)? {
@@ -80,8 +73,8 @@ pub(crate) fn page(
     }
     Ok(view::SessionsPage {
         rows: rows.iter().map(|r| row(reader, now, r, zone, book)).collect::<Result<_, _>>()?,
-        totals: totals(listed, &sum),
-        subagents,
+        totals: totals(found.sessions, &found.sum.plus(below.sum)),
+        subagents: below.sessions,
         sessions_total,
         models,
         model_labels,

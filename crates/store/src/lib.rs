@@ -23,7 +23,7 @@ mod writing;
 
 pub use conversations::{Conversation, Verdict};
 pub use hooks::{HookChange, HookCount, HookRecord};
-pub use listing::{Filter, ListedTotals, Sort};
+pub use listing::{Filter, ListedTotals, Page, Sort};
 pub use models::ModelRow;
 pub use notices::{NoticeFate, NoticeRow};
 pub use open::{Change, FORMAT, Opened, Store, StoreError};

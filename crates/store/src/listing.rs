@@ -1,6 +1,8 @@
 //! Lists of sessions: pages, their sums, and what a list can be filtered by. Made so that a page of 100,000 sessions
 //! costs no more than one of 100: the order comes from an index, and so do the sums over everything.
 
+use std::collections::HashMap;
+
 use agenthub_core::{SessionId, Time};
 use rusqlite::{Connection, ToSql};
 
@@ -33,6 +35,8 @@ pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
              unknown, input, output, cache_read, cache_write, thinking, priced, unpriced, usd_large, usd_small);
          CREATE INDEX IF NOT EXISTS session_cost
              ON session (hidden, iif(priced > 0, usd_large * 1e10 + usd_small, NULL) DESC, id, parent);
+         CREATE INDEX IF NOT EXISTS session_below ON session (parent, calls, unknown, input, output, cache_read, cache_write,
+             thinking, priced, unpriced, usd_large, usd_small) WHERE parent IS NOT NULL AND hidden = 0;
          CREATE INDEX IF NOT EXISTS session_warned ON session (hidden) WHERE instr(details, '\"warnings\":[{') > 0;
          CREATE INDEX IF NOT EXISTS session_span ON session (hidden, first_slot, last_slot);
          CREATE INDEX IF NOT EXISTS session_lane ON session (lane, last_activity DESC, id, parent) WHERE hidden = 0;",
@@ -78,11 +82,32 @@ pub struct ListedTotals {
     pub sum: Sum,
 }
 
+/// One page of a list.
+#[derive(Debug, Default)]
+pub struct Page {
+    pub rows: Vec<SessionRow>,
+    /// Over all sessions that match, not those of this page alone.
+    pub totals: ListedTotals,
+    /// Over all sub-agents inside these, see [`Store::totals_below`].
+    pub below: ListedTotals,
+}
+
+impl ListedTotals {
+    fn minus(&self, o: &ListedTotals) -> ListedTotals {
+        ListedTotals { sessions: self.sessions.saturating_sub(o.sessions), sum: self.sum.minus(o.sum) }
+    }
+}
+
 impl Filter {
     /// For what leaves nothing out but sub-agents, and some by their ids: whether it leaves out the sub-agents.
     fn only_roots(&self) -> Option<bool> {
         let (roots_only, not_ids) = (self.roots_only, self.not_ids.clone());
         (*self == Filter { roots_only, not_ids, ..Filter::default() }).then_some(roots_only)
+    }
+
+    /// Those that it leaves out by their ids, and matches otherwise.
+    fn those_left_out(&self) -> Filter {
+        Filter { ids: Some(self.not_ids.clone().unwrap_or_default()), not_ids: None, ..self.clone() }
     }
 }
 
@@ -132,22 +157,39 @@ fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
     (sql, values)
 }
 
-/// The sub-agents inside the sessions that match a clause, gone up from all that there are.
-fn inside_of_many(clause: &str) -> String {
-    // A set, so that sessions that name each other as parents end it, too. What stands above a deleted session is not
-    // above its sub-agents any more: they are listed for themselves.
-    // What is above is looked for by its id: `+` bars the indexes that would walk all sessions for each sub-agent.
-    let found = clause.replacen("s.hidden = 0", "+s.hidden = 0", 1);
-    format!(
-        "WITH RECURSIVE up (sid, above) AS (
-             SELECT sid, parent FROM session WHERE parent IS NOT NULL AND hidden = 0
-             UNION
-             SELECT up.sid, p.parent FROM up JOIN session AS p ON p.id = up.above
-             WHERE p.parent IS NOT NULL AND +p.hidden = 0),
-         inside (sid) AS (
-             SELECT up.sid FROM up CROSS JOIN session AS s ON s.id = up.above WHERE {found} AND s.sid <> up.sid
-             EXCEPT SELECT s.sid FROM session AS s WHERE s.parent IS NOT NULL AND {clause})"
-    )
+/// Which sub-agents are inside a session of a set.
+struct Inside<'a, F> {
+    is_matched: F,
+    /// Of each sub-agent that is not deleted: the row of who started it, if that is here.
+    above: &'a HashMap<i64, Option<i64>>,
+    known: HashMap<i64, bool>,
+}
+
+impl<F: Fn(i64) -> bool> Inside<'_, F> {
+    fn holds(&mut self, sid: i64) -> bool {
+        let mut way = Vec::new();
+        let mut at = sid;
+        let is_inside = loop {
+            if let Some(known) = self.known.get(&at) {
+                break *known;
+            }
+            // Until the answer is known it is no: sessions that name each other as parents end it so.
+            self.known.insert(at, false);
+            way.push(at);
+            match self.above.get(&at).copied().flatten() {
+                Some(parent) if (self.is_matched)(parent) => break true,
+                Some(parent) => at = parent,
+                None => break false,
+            }
+        };
+        self.known.extend(way.into_iter().map(|sid| (sid, is_inside)));
+        is_inside
+    }
+}
+
+fn one_of(sids: &[i64]) -> String {
+    let list = sids.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+    format!("s.sid IN ({list})")
 }
 
 fn refs(values: &[Box<dyn ToSql>]) -> Vec<&dyn ToSql> {
@@ -214,20 +256,28 @@ impl Store {
         ascending: bool,
         offset: u32,
         limit: u32,
-    ) -> Result<(Vec<SessionRow>, ListedTotals), StoreError> {
+    ) -> Result<Page, StoreError> {
         self.at_once(|store| {
-            if let Some(totals) = store.rolled_up_totals(f)? {
-                return Ok((store.sessions(f, sort, ascending, offset, limit)?, totals));
+            if f.only_roots() == Some(true)
+                && let Some(totals) = store.rolled_up_totals(f)?
+            {
+                let rows = store.sessions(f, sort, ascending, offset, limit)?;
+                let roots = store.totals(&Filter { roots_only: true, ..Filter::default() })?;
+                let mut below = store.totals(&Filter::default())?.minus(&roots);
+                if f.not_ids.is_some() {
+                    // What is inside a session is inside no other one of a list of roots.
+                    below = below.minus(&store.totals_below(&f.those_left_out())?);
+                }
+                return Ok(Page { rows, totals, below });
             }
             let (found, totals) = store.matching(f)?;
             let rows = if found.len() <= FEW {
                 // An index would give the order, but every row would be looked at until a page is full.
-                let list = found.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-                store.rows(&format!("+s.sid IN ({list})"), &[], sort, ascending, offset, limit)?
+                store.rows(&format!("+{}", one_of(&found)), &[], sort, ascending, offset, limit)?
             } else {
                 store.sessions(f, sort, ascending, offset, limit)?
             };
-            Ok((rows, totals))
+            Ok(Page { rows, totals, below: store.inside_of(found)? })
         })
     }
 
@@ -285,11 +335,9 @@ impl Store {
                 Ok(Some(totals))
             })?
             .map(|totals| match f.not_ids.as_ref().filter(|ids| !ids.is_empty()) {
-                Some(ids) => {
-                    let without = Filter { ids: Some(ids.clone()), not_ids: None, ..f.clone() };
-                    let (_, without) = store.matching(&without)?;
-                    let sessions = totals.sessions.saturating_sub(without.sessions);
-                    Ok(ListedTotals { sessions, sum: totals.sum.minus(without.sum) })
+                Some(_) => {
+                    let (_, without) = store.matching(&f.those_left_out())?;
+                    Ok(totals.minus(&without))
                 }
                 None => Ok(totals),
             })
@@ -297,27 +345,28 @@ impl Store {
         })
     }
 
-    /// The sums over all sub-agents, at any depth, inside the sessions that match; none of these themselves. Of many sessions it goes
-    /// up from all sub-agents, which are few, and of a few down from them.
+    /// The sums over all sub-agents, at any depth, inside the sessions that match; none of these themselves. What stands above a
+    /// deleted session is not above its sub-agents any more: they are listed for themselves.
     ///
     /// # Errors
     /// When SQLite refuses.
     pub fn totals_below(&self, f: &Filter) -> Result<ListedTotals, StoreError> {
-        let (clause, values) = filtered(f);
-        // Of a few that are known, only what is inside them is looked at.
-        let inside = if f.ids.is_some() || f.parent.is_some() {
-            format!(
-                "WITH RECURSIVE matched (sid, id) AS MATERIALIZED (SELECT s.sid, s.id FROM session AS s WHERE {clause}),
-                 down (sid, id) AS (
-                     SELECT sid, id FROM matched
-                     UNION SELECT c.sid, c.id FROM down JOIN session AS c ON c.parent = down.id WHERE +c.hidden = 0),
-                 inside (sid) AS (SELECT sid FROM down EXCEPT SELECT sid FROM matched)"
-            )
-        } else {
-            inside_of_many(&clause)
-        };
+        if f.ids.is_some() || f.parent.is_some() {
+            let (clause, values) = filtered(f);
+            return self.inside_of_few(&clause, &values);
+        }
+        self.at_once(|store| store.inside_of(store.matching(f)?.0))
+    }
+
+    /// The same of a few sessions that a clause names: only what is inside them is looked at.
+    fn inside_of_few(&self, clause: &str, values: &[Box<dyn ToSql>]) -> Result<ListedTotals, StoreError> {
+        // A set, so that a circle of parents ends it, too.
         let sql = format!(
-            "{inside}
+            "WITH RECURSIVE matched (sid, id) AS MATERIALIZED (SELECT s.sid, s.id FROM session AS s WHERE {clause}),
+             down (sid, id) AS (
+                 SELECT sid, id FROM matched
+                 UNION SELECT c.sid, c.id FROM down JOIN session AS c ON c.parent = down.id WHERE +c.hidden = 0),
+             inside (sid) AS (SELECT sid FROM down EXCEPT SELECT sid FROM matched)
              SELECT count(*), coalesce(sum(calls), 0), coalesce(sum(unknown), 0), coalesce(sum(input), 0),
                  coalesce(sum(output), 0), coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0),
                  coalesce(sum(thinking), 0), coalesce(sum(priced), 0), coalesce(sum(unpriced), 0),
@@ -325,9 +374,43 @@ impl Store {
              FROM session WHERE sid IN (SELECT sid FROM inside)"
         );
         self.read(|conn| {
-            conn.prepare_cached(&sql)?.query_row(refs(&values).as_slice(), |r| {
+            conn.prepare(&sql)?.query_row(refs(values).as_slice(), |r| {
                 Ok(ListedTotals { sessions: r.get(0)?, sum: Sum::from_columns(r, 1)? })
             })
+        })
+    }
+
+    /// The same of sessions by their row numbers. Of many it is gone up from all sub-agents, which are few.
+    fn inside_of(&self, mut matched: Vec<i64>) -> Result<ListedTotals, StoreError> {
+        if matched.len() <= FEW {
+            return self.inside_of_few(&one_of(&matched), &[]);
+        }
+        matched.sort_unstable();
+        let is_matched = |sid: i64| matched.binary_search(&sid).is_ok();
+        self.read(|conn| {
+            let mut all = conn.prepare_cached(
+                "SELECT c.sid, p.sid, c.calls, c.unknown, c.input, c.output, c.cache_read, c.cache_write, c.thinking,
+                     c.priced, c.unpriced, c.usd_large, c.usd_small
+                 FROM session AS c LEFT JOIN session AS p ON p.id = c.parent WHERE c.parent IS NOT NULL AND c.hidden = 0",
+            )?;
+            let mut rows = all.query([])?;
+            let (mut above, mut sums) = (HashMap::new(), Vec::new());
+            while let Some(r) = rows.next()? {
+                let sid: i64 = r.get(0)?;
+                above.insert(sid, r.get::<_, Option<i64>>(1)?);
+                if !is_matched(sid) {
+                    sums.push((sid, Sum::from_columns(r, 2)?));
+                }
+            }
+            let mut inside = Inside { is_matched, above: &above, known: HashMap::new() };
+            let mut totals = ListedTotals::default();
+            for (sid, sum) in sums {
+                if inside.holds(sid) {
+                    totals.sessions = totals.sessions.saturating_add(1);
+                    totals.sum = totals.sum.plus(sum);
+                }
+            }
+            Ok(totals)
         })
     }
 
