@@ -145,3 +145,34 @@ fn watch_can_be_ended_while_its_reader_rests() {
     drop(reader);
     filled.join().unwrap();
 }
+
+#[test]
+fn commands_at_once_wait_for_each_other() {
+    let rig = Rig::new();
+    build(&rig.home, &WorldSpec::new(30, 300)).unwrap();
+    let start = |args: &[&str]| {
+        let mut command = rig.command(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let all = |runs: Vec<std::process::Child>| -> Vec<Value> {
+        let end = |run: std::process::Child| {
+            let out = run.wait_with_output().unwrap();
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+            serde_json::from_slice(&out.stdout).unwrap()
+        };
+        runs.into_iter().map(end).collect()
+    };
+    // The first look at a home, by several.
+    let told = all((0..5).map(|_| start(&["usage", "--by", "day", "--json"])).collect());
+    assert!(!told[0]["rows"].as_array().unwrap().is_empty(), "{}", told[0]);
+    assert!(told.iter().all(|t| *t == told[0]));
+    // What each one says stays.
+    let models = ["gemini-3.8-flash-high", "gemini-3.7-flash", "gemini-3-flash-agent", "gemini-pro-default"];
+    all(models.map(|m| start(&["pricing", "set", m, "--input", "1", "--json"])).into());
+    let kept = rig.json(&["pricing", "list", "--json"]);
+    for m in models {
+        let of = |l: &&Value| l["model"] == m;
+        let listed = kept["models"].as_array().unwrap().iter().find(of).expect("it has calls");
+        assert!(listed["own"].is_object(), "{m}: {}", listed["own"]);
+    }
+}

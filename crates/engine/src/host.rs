@@ -96,6 +96,9 @@ impl std::fmt::Debug for Host {
     }
 }
 
+/// How long a look waits for another one, which may be the first on a large home.
+const SOON: Duration = Duration::from_secs(30);
+
 impl Host {
     /// Starts the engine, or joins the running one. Returns at once: the first scan shows in the board's `scan`.
     ///
@@ -128,17 +131,31 @@ impl Host {
     /// As [`Host::start`]; `other_engine` when the running engine does not answer.
     pub fn once(config: Config, options: Options) -> Result<Host, ErrorView> {
         let shared = Arc::new(Shared::new(config, options)?);
-        match shared.engine()? {
-            Some(mut engine) => engine.once(),
-            None => {
-                let snapshot = port::ask(&shared.places.port()).map_err(|e| ErrorView {
-                    code: "other_engine".to_owned(),
-                    message: format!(
-                        "Another AgentHub runs on {} but does not answer: {e}",
-                        shared.places.data_dir().display()
-                    ),
-                })?;
-                shared.out.send_replace(Arc::new(snapshot));
+        let began = Instant::now();
+        loop {
+            if let Some(mut engine) = shared.engine()? {
+                engine.once();
+                break;
+            }
+            match port::ask(&shared.places.port()) {
+                Ok(snapshot) => {
+                    shared.out.send_replace(Arc::new(snapshot));
+                    break;
+                }
+                // Another command that looks once answers nobody, and is soon done; an engine that starts will answer.
+                Err(_) if began.elapsed() < SOON => {
+                    shared.pause(Duration::from_millis(20));
+                }
+                Err(e) => {
+                    return Err(ErrorView {
+                        code: "other_engine".to_owned(),
+                        message: format!(
+                            "Another AgentHub works on {} and has not answered for {} s: {e}. Try again, or end it.",
+                            shared.places.data_dir().display(),
+                            SOON.as_secs()
+                        ),
+                    });
+                }
             }
         }
         Ok(Host { shared, thread: None })
