@@ -83,6 +83,13 @@ fn a_range_that_ends_before_it_begins_is_wrong_use() {
     assert_eq!((out.status.code(), error(&out).0.as_str()), (Some(2), "bad_request"));
     assert!(error(&out).1.contains("2026-11-29"));
     assert!(ask("2026-11-30").status.success());
+    assert!(ask("9999-12-31").status.success());
+    // A moment is none of its day's calls after it.
+    for wrong in ["2026-11-30T00:00:00", "2026-11-30 00:00", "2026-11-29T23:59"] {
+        let out = ask(wrong);
+        assert_eq!((out.status.code(), error(&out).0.as_str()), (Some(2), "bad_request"), "{wrong}");
+    }
+    assert!(ask("2026-11-30T12:00").status.success());
 }
 
 #[test]

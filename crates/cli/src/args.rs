@@ -97,13 +97,15 @@ pub(crate) enum Command {
     Usage {
         #[arg(long, value_enum, default_value_t = By::Day)]
         by: By,
-        /// From this day (2026-11-30) or moment (2026-11-30T08:00:00Z) on
+        /// From this day (2026-11-30) or moment on: 2026-11-30T08:00 is read in `--tz`, 2026-11-30T08:00Z and
+        /// 2026-11-30T08:00+01:00 as they say. The quarter of an hour that it falls into is counted
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
-        /// Up to and including this day, or before this moment
+        /// Up to and including this day, or up to this moment, written as for `--since`
         #[arg(long, value_name = "WHEN")]
         until: Option<String>,
-        /// The zone in which days are cut, by its IANA name [default: the system's]
+        /// The zone in which days are cut and moments without one are read, by its IANA name [default: yours in the settings, else
+        /// the system's]
         #[arg(long, value_name = "ZONE")]
         tz: Option<String>,
         /// Comma-separated values

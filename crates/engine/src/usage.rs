@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use agenthub_core::{Time, day_of};
 use agenthub_store::{self as store, By, Sum};
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, ZonedDateTime, civil::Date, fmt::temporal::Pieces, tz::TimeZone};
 
 pub use export::csv;
 pub(crate) use screen::document as screen;
@@ -19,8 +19,9 @@ use crate::{
     },
 };
 
-/// What to sum. `since` and `until` are days (`2026-11-30`, both included) or moments (RFC 3339, `until` excluded),
-/// counted in whole quarters of an hour; `tz` is an IANA name, else the person's zone.
+/// What to sum. `since` and `until` are days (`2026-11-30`, both included) or moments: RFC 3339, or without a zone and then
+/// read in `tz`. They count in whole quarters of an hour: those that they fall into are counted whole. `tz` is an IANA name, else
+/// the person's zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageQuery {
     pub by: UsageBy,
@@ -183,22 +184,97 @@ enum Edge {
     End,
 }
 
-/// The moment at which a range starts or ends.
+/// The moment at which a range starts or ends. A day is its start, or its end; a moment says its zone itself, or is read in
+/// `zone`. What lies beyond the calendar is its end.
 fn edge(text: &str, zone: &TimeZone, edge: Edge) -> Result<Time, ErrorView> {
-    if let Ok(t) = text.parse::<Timestamp>() {
-        return Ok(Time::from_micros(t.as_microsecond()));
-    }
-    let day = text.parse::<Date>().ok().and_then(|d| match edge {
-        Edge::Start => Some(d),
-        Edge::End => d.tomorrow().ok(),
-    });
-    day.and_then(|d| d.to_zoned_datetime(zone.clone()).ok())
-        .map(|z| Time::from_micros(z.timestamp().as_microsecond()))
-        .ok_or_else(|| {
-            bad(format!("`{text}` is neither a day (`2026-11-30`) nor a moment (`2026-11-30T08:00:00Z`)"))
-        })
+    let asked = text.trim();
+    let says = || {
+        bad(format!(
+            "`{text}` is neither a day (`2026-11-30`) nor a moment (`2026-11-30T08:00`, or with its zone \
+             `2026-11-30T08:00Z`)"
+        ))
+    };
+    let parts = Pieces::parse(asked).map_err(|_| says())?;
+    let at = match (parts.time(), parts.offset(), parts.time_zone_annotation()) {
+        // `[Europe/Berlin]`, perhaps with an offset, which must be that zone's then.
+        (Some(_), _, Some(_)) => asked.parse::<ZonedDateTime>().map_err(|_| says())?.timestamp(),
+        (Some(_), Some(_), None) => asked.parse::<Timestamp>().map_err(|_| says())?,
+        (Some(time), None, None) => match parts.date().to_datetime(time).to_zoned_datetime(zone.clone()) {
+            Ok(at) => at.timestamp(),
+            Err(_) => return Ok(beyond(parts.date())),
+        },
+        (None, None, None) => {
+            let day = match edge {
+                Edge::Start => Ok(parts.date()),
+                Edge::End => parts.date().tomorrow(),
+            };
+            match day.and_then(|day| day.to_zoned_datetime(zone.clone())) {
+                Ok(at) => at.timestamp(),
+                Err(_) => return Ok(beyond(parts.date())),
+            }
+        }
+        (None, ..) => return Err(says()),
+    };
+    let at = Time::from_micros(at.as_microsecond());
+    Ok(match edge {
+        Edge::Start => at,
+        // Up to the end of the quarter of an hour that it falls into: nothing that was asked for is left out.
+        Edge::End if Time::of_slot(at.slot()) < at => Time::of_slot(at.slot().saturating_add(1)),
+        Edge::End => at,
+    })
+}
+
+/// The end of time that is next to a day which no clock of this zone can show.
+fn beyond(day: Date) -> Time {
+    Time::from_micros(if day > Date::ZERO { i64::MAX } else { i64::MIN })
 }
 
 pub(crate) fn bad(message: String) -> ErrorView {
     ErrorView { code: "bad_request".to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_without_a_zone_is_of_the_asked_zone_and_never_a_whole_day() {
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let at = |text: &str| Time::from_micros(text.parse::<Timestamp>().unwrap().as_microsecond());
+        for (text, start, end) in [
+            ("2026-11-30", "2026-11-29T23:00Z", "2026-11-30T23:00Z"),
+            ("2026-11-30T12:00:00", "2026-11-30T11:00Z", "2026-11-30T11:00Z"),
+            ("2026-11-30T12:00", "2026-11-30T11:00Z", "2026-11-30T11:00Z"),
+            (" 2026-11-30 12:00 ", "2026-11-30T11:00Z", "2026-11-30T11:00Z"),
+            ("2026-07-01T12:00", "2026-07-01T10:00Z", "2026-07-01T10:00Z"),
+            // The quarter of an hour that it falls into is counted.
+            ("2026-11-30T23:59", "2026-11-30T22:59Z", "2026-11-30T23:00Z"),
+            ("2026-11-30T12:00Z", "2026-11-30T12:00Z", "2026-11-30T12:00Z"),
+            ("2026-11-30T12:00-05:00", "2026-11-30T17:00Z", "2026-11-30T17:00Z"),
+            ("2026-11-30T12:00[America/New_York]", "2026-11-30T17:00Z", "2026-11-30T17:00Z"),
+            ("2026-11-30T12:00-05:00[America/New_York]", "2026-11-30T17:00Z", "2026-11-30T17:00Z"),
+        ] {
+            assert_eq!(edge(text, &berlin, Edge::Start).unwrap(), at(start), "{text}");
+            assert_eq!(edge(text, &berlin, Edge::End).unwrap(), at(end), "{text}");
+        }
+        for text in [
+            "",
+            "yesterday",
+            "2026-02-30",
+            "12:00",
+            "2026-11-30T25:00",
+            "2026-11-30T12:00[Mars/Olympus]",
+            "2026-11-30T12:00+09:00[Europe/Berlin]",
+        ] {
+            let said = edge(text, &berlin, Edge::End).unwrap_err();
+            assert!(said.code == "bad_request" && said.message.contains("neither a day"), "{text}: {said:?}");
+        }
+        // The calendar's ends are the ends of time, in every zone.
+        for zone in ["UTC", "Pacific/Auckland", "America/Los_Angeles"] {
+            let zone = TimeZone::get(zone).unwrap();
+            assert!(edge("9999-12-31", &zone, Edge::End).unwrap() >= at("9999-12-30T00:00Z"));
+            assert!(edge("9999-12-31T23:59", &zone, Edge::End).unwrap() >= at("9999-12-30T00:00Z"));
+            assert!(edge("-009999-01-01", &zone, Edge::Start).unwrap() <= at("-009999-01-03T00:00Z"));
+        }
+    }
 }
