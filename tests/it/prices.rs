@@ -12,7 +12,7 @@ use std::{
 };
 
 use agenthub_engine::view::{OwnPrice, PriceRates};
-use agy_sim::{Call, Conversation, Turn};
+use agy_sim::{Call, Conversation, Quirk, Turn};
 use serde_json::{Value, json};
 
 use crate::rig::{Rig, usd, uuid};
@@ -126,6 +126,59 @@ fn m4_u29_an_own_price_or_alias_is_effective_at_once_and_can_be_taken_back() {
         assert_eq!((status, &said["error"]["code"]), (Some(exit), &json!(code)), "{args:?}: {said}");
     }
     assert_eq!(cost(&rig), Value::Null);
+}
+
+#[test]
+fn m3_a_price_for_a_placeholder_is_of_the_calls_alone_that_have_no_other_name() {
+    let rig = Rig::new();
+    let id = uuid();
+    let call = || Call::model(1_035).tokens(1_000_000, 0, 500_000, 0);
+    let turn = Turn::prompt("Hello").call(call()).call(call().quirk(Quirk::NoGen));
+    Conversation::new(&id).cwd("/home/user/x").turn(turn).write(&rig.home).unwrap();
+    const NAMED: &str = "claude-sonnet-4-6";
+    const NUMBER: &str = "MODEL_PLACEHOLDER_M35";
+    // What each view says of a model: its calls and cost.
+    let of = |rows: &Value, key: &str, name: &str| {
+        let row = rows.as_array().unwrap().iter().find(|r| r[key] == name).unwrap_or(&Value::Null);
+        (row["calls"].clone(), row["cost_usd"].clone())
+    };
+    let views = |name: &str| {
+        let listed = of(&rig.json(&["pricing", "list", "--json"])["models"], "model", name);
+        assert_eq!(of(&rig.json(&["usage", "--by", "model", "--json"])["rows"], "key", name), listed);
+        listed
+    };
+    let named = views(NAMED);
+    assert_eq!((&named.0, named.1.is_string()), (&json!(1), true), "{named:?}");
+    assert_eq!(views(NUMBER), (json!(1), Value::Null));
+    let session = || rig.json(&["session", &id, "--json"]);
+    assert_eq!(session()["unpriced_models"], json!([NUMBER]));
+    assert_eq!(session()["models"][0]["model"], NAMED, "of a number's names the one that says something");
+    let text = String::from_utf8(rig.agenthub(&["session", &id]).stdout).unwrap();
+    assert!(text.contains(&format!("No price: {NUMBER}")), "{text}");
+
+    for how in [&["--input", "100", "--output", "100"][..], &["--alias", "gemini-3.8-flash"]] {
+        let set = rig.json(&[&["pricing", "set", NUMBER][..], how, &["--json"]].concat());
+        assert_eq!((&set["model"]["model"], &set["model"]["calls"]), (&json!(NUMBER), &json!(1)), "{set}");
+        assert_eq!(views(NAMED), named, "{how:?}");
+        assert_eq!(views(NUMBER).1, set["model"]["cost_usd"]);
+        assert_eq!(session()["unpriced_models"], json!([]));
+        assert_eq!(usd([&session()["cost_usd"]]), usd([&named.1, &views(NUMBER).1]));
+    }
+    // What was left out is named, with the option that gives it.
+    let said = |args: &[&str]| String::from_utf8(rig.agenthub(args).stdout).unwrap();
+    let text = said(&["pricing", "set", NUMBER, "--input", "100", "--output", "100"]);
+    assert!(text.contains("no rate for cache reads") && text.contains("`--cache-read USD`"), "{text}");
+    let text = said(&["pricing", "set", NUMBER, "--input", "1", "--output", "1", "--cache-read", "1"]);
+    assert!(text.contains(NUMBER) && !text.contains("no rate"), "{text}");
+    let text = said(&["pricing", "set", "zz", "--input", "1"]);
+    assert!(
+        text.contains("No call names `zz` yet") && text.contains("`--cache-read USD --output USD`"),
+        "{text}"
+    );
+    let text = said(&["pricing", "unset", "zz"]);
+    assert!(text.contains("taken back") && !text.contains("holds from"), "{text}");
+    rig.json(&["pricing", "unset", NUMBER, "--json"]);
+    assert_eq!((views(NAMED), views(NUMBER).1), (named, Value::Null));
 }
 
 #[test]

@@ -316,7 +316,8 @@ pub(crate) fn row(
 }
 
 fn session(reader: &Store, now: &Snapshot, r: &SessionRow, book: &Book) -> Result<view::Session, ErrorView> {
-    let models = models(&reader.model_sums(&r.id).map_err(|e| store_error(&e))?, book);
+    let sums = reader.model_sums(&r.id).map_err(|e| store_error(&e))?;
+    let models = models(&sums, book);
     let live = now.states.get(r.id.as_str());
     let details = Details::parse(&r.details);
     Ok(view::Session {
@@ -337,7 +338,7 @@ fn session(reader: &Store, now: &Snapshot, r: &SessionRow, book: &Book) -> Resul
         turns: r.turns,
         tool_calls: r.tool_calls,
         calls_without_usage: r.sum.unknown,
-        unpriced_models: unpriced(&models),
+        unpriced_models: unpriced(&sums),
         models,
         tokens: convert::known_tokens(&r.sum),
         cost_usd: convert::cost(&r.sum),
@@ -351,14 +352,23 @@ fn cold(r: &SessionRow) -> view::State {
     if r.error_at.is_some() { view::State::Error } else { view::State::Idle }
 }
 
-/// Models that used something and have no price.
-fn unpriced(models: &[view::ModelUsage]) -> Vec<String> {
-    let without = models.iter().filter(|m| m.tokens.is_some() && m.cost_usd.is_none());
-    without.map(|m| m.model.clone()).collect()
+/// Models that used something and have no price, each by its own name: one that only its number tells may stand with
+/// another of that number, which has a price.
+fn unpriced(sums: &[ModelSum]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for m in
+        sums.iter().filter(|m| convert::known_tokens(&m.sum).is_some() && convert::cost(&m.sum).is_none())
+    {
+        let name = convert::model_name(&m.model);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
-/// Sums grouped by agy's model number, by name only where there is none. The names, and the row, are those of the newest
-/// calls.
+/// Sums grouped by agy's model number, by name only where there is none; each call costs what its own name costs. The
+/// names, and the row, are those of the newest calls that have a name.
 fn models(sums: &[ModelSum], book: &Book) -> Vec<view::ModelUsage> {
     let mut groups: Vec<(view::ModelUsage, Sum)> = Vec::new();
     for m in sums {
@@ -370,6 +380,9 @@ fn models(sums: &[ModelSum], book: &Book) -> Vec<view::ModelUsage> {
         match groups.iter_mut().find(|(g, _)| same(g)) {
             Some((g, sum)) => {
                 *sum = sum.plus(m.sum);
+                if m.model.id.is_some() && Some(&g.model) == m.model.placeholder().as_ref() {
+                    g.model = model;
+                }
                 g.model_label = g.model_label.take().or_else(|| m.model.label.clone());
                 g.price_row = g.price_row.take().or_else(|| row.map(|r| r.key.clone()));
                 let new = parts.into_iter().filter(|p| !g.unpriced_parts.contains(p)).collect::<Vec<_>>();

@@ -154,18 +154,20 @@ fn by_day(used: &[(Option<Date>, store::Used)]) -> Vec<UsageRow> {
 }
 
 fn by_model(models: &[store::Used]) -> Vec<UsageRow> {
-    let mut grouped: BTreeMap<(i32, String), (String, String, u32, Sum)> = BTreeMap::new();
+    // By what prices a call: its name. A number may stand for several names, and for calls that tell none.
+    let mut grouped: BTreeMap<String, (Option<String>, u32, Sum)> = BTreeMap::new();
     for u in models {
-        let name = convert::model_name(&u.model);
-        let group = if u.model.number == 0 { (0, name.clone()) } else { (u.model.number, String::new()) };
-        let label = u.model.label.clone().unwrap_or_else(|| name.clone());
-        let (_, _, approximate, sum) = grouped.entry(group).or_insert((name, label, 0, Sum::default()));
+        let (label, approximate, sum) = grouped.entry(convert::model_name(&u.model)).or_default();
+        *label = label.take().or_else(|| u.model.label.clone());
         *approximate = approximate.saturating_add(u.approximate_calls);
         *sum = sum.plus(u.sum);
     }
     grouped
-        .into_values()
-        .map(|(name, label, approximate, sum)| row(Some(name), label, approximate, &sum))
+        .into_iter()
+        .map(|(name, (label, approximate, sum))| {
+            let label = label.unwrap_or_else(|| name.clone());
+            row(Some(name), label, approximate, &sum)
+        })
         .collect()
 }
 

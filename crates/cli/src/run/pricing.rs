@@ -38,9 +38,11 @@ pub(crate) fn run(config: Config, command: &PricingCommand) -> anyhow::Result<()
         }
         PricingCommand::Set(set) => {
             let own = own_price(set).map_err(Failed)?;
-            told(&set.model, host.set_price(&set.model, &own).map_err(Failed)?, set.json)
+            told_set(set, host.set_price(&set.model, &own).map_err(Failed)?)
         }
-        PricingCommand::Unset { model, json } => told(model, host.clear_price(model).map_err(Failed)?, *json),
+        PricingCommand::Unset { model, json } => {
+            told_unset(model, host.clear_price(model).map_err(Failed)?, *json)
+        }
     }
 }
 
@@ -64,25 +66,82 @@ fn own_price(set: &PricingSet) -> Result<OwnPrice, ErrorView> {
 }
 
 /// How a model stands after it was set.
-fn told(name: &str, model: Option<PricedModel>, json: bool) -> anyhow::Result<()> {
+fn told_set(set: &PricingSet, model: Option<PricedModel>) -> anyhow::Result<()> {
+    if set.json {
+        return out::json(&view::PricingSet { schema: view::SCHEMA, model });
+    }
+    let mut text = match &model {
+        None => format!("No call names `{}` yet; it holds from the first one on.", safe(&set.model)),
+        Some(m) => stands(m),
+    };
+    if let Some(missing) = missing(set, model.as_ref()) {
+        text.push_str(&format!("\n{missing}"));
+    }
+    Ok(out::line(&text)?)
+}
+
+/// How a model stands after what was set was taken back.
+fn told_unset(name: &str, model: Option<PricedModel>, json: bool) -> anyhow::Result<()> {
     if json {
         return out::json(&view::PricingSet { schema: view::SCHEMA, model });
     }
     let text = match &model {
-        None => format!("No call names `{}` yet; it holds from the first one on.", safe(name)),
-        Some(m) => match &m.price {
-            None => format!("`{}` has no price.", safe(&m.model)),
-            Some(p) => format!(
-                "`{}` is priced by {}: {}. {} cost {} so far.",
-                safe(&m.model),
-                safe(&p.row),
-                rates_text(&p.rates),
-                counted(m.calls, "call", "calls"),
-                cost(m.cost_usd.as_deref(), m.tokens_unpriced, m.tokens.is_some())
-            ),
-        },
+        None => format!("What you set for `{}` is taken back. No call names it.", safe(name)),
+        Some(m) => format!("What you set is taken back. {}", stands(m)),
     };
     Ok(out::line(&text)?)
+}
+
+fn stands(m: &PricedModel) -> String {
+    match &m.price {
+        None => format!("`{}` has no price.", safe(&m.model)),
+        Some(p) => format!(
+            "`{}` is priced by {}: {}. {} cost {} so far.",
+            safe(&m.model),
+            safe(&p.row),
+            rates_text(&p.rates),
+            counted(m.calls, "call", "calls"),
+            cost(m.cost_usd.as_deref(), m.tokens_unpriced, m.tokens.is_some())
+        ),
+    }
+}
+
+/// Which of the rates that were set are missing, and the options that give them; `None` when its calls need no other.
+fn missing(set: &PricingSet, model: Option<&PricedModel>) -> Option<String> {
+    if set.alias.is_some() {
+        return None;
+    }
+    // Most of what agents use is read from the cache. agy has never told a cache write so far: it is missed only once used.
+    let used = model.and_then(|m| m.tokens).map(|t| [t.input, t.cache_read, t.cache_write, t.output]);
+    let wanted = used.map_or([true, true, false, true], |used| used.map(|n| n > 0));
+    let given = [&set.input, &set.cache_read, &set.cache_write, &set.output].map(|rate| rate.is_some());
+    let names = [
+        ("input", "--input"),
+        ("cache reads", "--cache-read"),
+        ("cache writes", "--cache-write"),
+        ("output", "--output"),
+    ];
+    let lacking: Vec<(&str, &str)> = names
+        .into_iter()
+        .zip(wanted.into_iter().zip(given))
+        .filter_map(|(name, (wanted, given))| (wanted && !given).then_some(name))
+        .collect();
+    if lacking.is_empty() {
+        return None;
+    }
+    let parts: Vec<&str> = lacking.iter().map(|(part, _)| *part).collect();
+    let options: Vec<String> = lacking.iter().map(|(_, option)| format!("{option} USD")).collect();
+    let tokens = model.map_or(0, |m| m.tokens_unpriced);
+    let left_out = if tokens > 0 {
+        format!("{} tokens are not in the cost", count(tokens))
+    } else {
+        "such tokens are not in the cost".to_owned()
+    };
+    Some(format!(
+        "There is no rate for {}: {left_out}. Set it again with `{}` as well.",
+        parts.join(" and "),
+        options.join(" ")
+    ))
 }
 
 fn rates_text(r: &PriceRates) -> String {

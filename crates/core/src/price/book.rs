@@ -136,7 +136,7 @@ struct Set {
 }
 
 /// Raised when the same rows and settings come to price a call otherwise.
-const RULES: u32 = 1;
+const RULES: u32 = 2;
 
 impl Book {
     pub fn new(table: PriceTable, own: impl IntoIterator<Item = (String, Own)>) -> Book {
@@ -230,9 +230,11 @@ impl Book {
     }
 }
 
-/// The names by which a person can set a model's price: the backend's, agy's placeholder, its label.
+/// The names by which a person can set a model's price: the backend's, agy's placeholder where that told none, its label.
+/// A call that has a name of its own is not meant by the number that it shares with one that has none (spec M3).
 fn names(m: &Model) -> Vec<String> {
-    [m.id.clone(), m.placeholder(), m.label.clone()].into_iter().flatten().collect()
+    let placeholder = if m.id.is_none() { m.placeholder() } else { None };
+    [m.id.clone(), placeholder, m.label.clone()].into_iter().flatten().collect()
 }
 
 /// A row's key stands for its model.

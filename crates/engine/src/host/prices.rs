@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agenthub_core::{Model, price::Rate};
+use agenthub_core::price::Rate;
 use agenthub_store::{self as store, By, Used};
 
 use super::{Host, store_error};
@@ -119,12 +119,14 @@ impl Host {
 
     fn priced_model(&self, model: &str) -> Result<Option<PricedModel>, ErrorView> {
         let view = self.pricing()?;
-        let is = |m: &PricedModel| {
-            m.model == model
-                || m.model_label.as_deref() == Some(model)
-                || placeholder(m.model_enum).as_deref() == Some(model)
+        // Several labels of one id are several models here; the most used one answers. A name that was set is first of all
+        // an id or a placeholder, which documents show as the model.
+        let place = |m: &PricedModel| match m.model == model {
+            true => Some(0),
+            false => (m.model_label.as_deref() == Some(model)).then_some(1),
         };
-        Ok(view.models.into_iter().find(is))
+        let best = view.models.into_iter().filter_map(|m| Some((place(&m)?, m)));
+        Ok(best.min_by_key(|(place, m)| (*place, std::cmp::Reverse(m.calls))).map(|(_, m)| m))
     }
 
     fn models_used(&self) -> Result<Vec<Used>, ErrorView> {
@@ -159,10 +161,6 @@ impl Host {
         }
         Ok(())
     }
-}
-
-fn placeholder(number: i32) -> Option<String> {
-    Model { number, ..Model::default() }.placeholder()
 }
 
 fn own_rates(model: &str, r: &PriceRates) -> Result<store::OwnPrice, ErrorView> {

@@ -199,9 +199,9 @@ fn asked(
     })
 }
 
-/// Models in the order in which they were first met. Names of one number are one model.
+/// Models in the order in which they were first met, by the names that price their calls: as everywhere else (spec M6).
 struct Order {
-    places: BTreeMap<(i32, String), usize>,
+    places: BTreeMap<String, usize>,
     models: Vec<Model>,
 }
 
@@ -209,8 +209,10 @@ impl Order {
     fn of(all: &[Model]) -> Order {
         let mut order = Order { places: BTreeMap::new(), models: Vec::new() };
         for model in all {
-            let key = Order::key(model);
-            if !order.places.contains_key(&key) {
+            let key = convert::model_name(model);
+            if let Some(known) = order.places.get(&key).and_then(|place| order.models.get_mut(*place)) {
+                known.label = known.label.take().or_else(|| model.label.clone());
+            } else {
                 order.places.insert(key, order.models.len());
                 order.models.push(model.clone());
             }
@@ -218,12 +220,8 @@ impl Order {
         order
     }
 
-    fn key(model: &Model) -> (i32, String) {
-        if model.number == 0 { (0, convert::model_name(model)) } else { (model.number, String::new()) }
-    }
-
     fn place(&self, model: &Model) -> usize {
-        self.places.get(&Order::key(model)).copied().unwrap_or(self.models.len())
+        self.places.get(&convert::model_name(model)).copied().unwrap_or(self.models.len())
     }
 
     fn model(&self, place: usize) -> Option<&Model> {
@@ -401,19 +399,21 @@ mod tests {
     }
 
     #[test]
-    fn a_model_keeps_its_place_and_names_of_one_number_are_one_model() {
+    fn m6_a_model_keeps_its_place_and_each_name_is_one_model() {
         let model = |number, id: &str, label: &str| Model {
             number,
             id: Some(id.to_owned()),
             label: Some(label.to_owned()).filter(|l| !l.is_empty()),
         };
         let mut all =
-            vec![model(1016, "a", "A"), model(0, "x", ""), model(1016, "b", "B"), model(7, "c", "")];
+            vec![model(1016, "a", ""), model(0, "x", ""), model(1016, "b", "B"), model(7, "a", "A")];
+        all.push(Model { number: 1016, ..Model::default() });
         let order = Order::of(&all);
-        assert_eq!(all.iter().map(|m| order.place(m)).collect::<Vec<_>>(), [0, 1, 0, 2]);
+        assert_eq!(all.iter().map(|m| order.place(m)).collect::<Vec<_>>(), [0, 1, 2, 0, 3]);
         assert_eq!(order.names(0), ("a".to_owned(), "A".to_owned()));
+        assert_eq!(order.names(3).0, "MODEL_PLACEHOLDER_M16");
         all.push(model(9, "new", ""));
-        assert_eq!(Order::of(&all).place(&model(7, "c", "")), 2);
+        assert_eq!(Order::of(&all).place(&model(1016, "b", "B")), 2);
     }
 
     #[test]

@@ -189,6 +189,20 @@ fn m4_what_the_person_set_comes_first() {
 }
 
 #[test]
+fn m3_what_is_set_for_a_placeholder_prices_only_calls_that_have_no_other_name() {
+    for own in [Own::Rates(rates("100", "100")), Own::Alias("gemini-2.5-flash-lite".to_owned())] {
+        let book = Book::new(table(), [("MODEL_PLACEHOLDER_M35".to_owned(), own)]);
+        let named = model(1_035, "claude-opus-4-6", "Claude Opus 4.6 (Thinking)");
+        assert_eq!(row_of(&book, &named), "vertex_ai/claude-opus-4-6");
+        assert_eq!(book.own(&named), None);
+        // Nor one whose name has no row: that is another model, whose price nobody told.
+        assert_eq!(row_of(&book, &model(1_035, "claude-opus-9", "")), "no price");
+        let nameless = row_of(&book, &model(1_035, "", ""));
+        assert!(["own:MODEL_PLACEHOLDER_M35", "gemini-2.5-flash-lite"].contains(&nameless.as_str()));
+    }
+}
+
+#[test]
 fn m5_u33_older_calls_keep_their_rate() {
     let day = |n: i64| Time::of_slot(96 * n);
     let one = |i: &str, o: &str| {
