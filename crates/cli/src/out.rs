@@ -76,12 +76,26 @@ pub(crate) fn tokens(t: Option<&Tokens>) -> String {
     t.map_or_else(|| "–".to_owned(), |t| count(t.total))
 }
 
+/// Rounded, half up, as the window's lists are (`ui/src/model/format.ts`).
 pub(crate) fn count(n: u64) -> String {
+    // In units of so many, rounded, with so many digits behind the point.
+    let scaled = |unit: u64, digits: usize, name: &str| {
+        let tenths = [1, 10, 100].get(digits).copied().unwrap_or(1);
+        let step = unit / tenths;
+        let rounded = n / step + u64::from(n % step >= step.div_ceil(2));
+        match digits {
+            0 => format!("{rounded} {name}"),
+            _ => format!("{}.{:0digits$} {name}", rounded / tenths, rounded % tenths),
+        }
+    };
     match n {
         0..1_000 => n.to_string(),
-        1_000..10_000 => format!("{}.{} k", n / 1_000, n % 1_000 / 100),
-        10_000..1_000_000 => format!("{} k", n / 1_000),
-        _ => format!("{}.{:02} M", n / 1_000_000, n % 1_000_000 / 10_000),
+        1_000..999_500 => scaled(1_000, 0, "k"),
+        999_500..99_995_000 => scaled(1_000_000, 2, "M"),
+        99_995_000..999_950_000 => scaled(1_000_000, 1, "M"),
+        999_950_000..99_995_000_000 => scaled(1_000_000_000, 2, "G"),
+        99_995_000_000..999_950_000_000 => scaled(1_000_000_000, 1, "G"),
+        _ => scaled(1_000_000_000_000, 2, "T"),
     }
 }
 
@@ -101,15 +115,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_never_rounded_up_to_the_next_unit() {
+    fn numbers_are_short_and_rounded_as_in_the_window() {
         for (n, text) in [
             (0, "0"),
             (999, "999"),
-            (1_000, "1.0 k"),
-            (9_999, "9.9 k"),
-            (38_412, "38 k"),
-            (999_999, "999 k"),
-            (1_120_000, "1.12 M"),
+            (1_000, "1 k"),
+            (1_500, "2 k"),
+            (9_999, "10 k"),
+            (38_211, "38 k"),
+            (55_986, "56 k"),
+            (170_653, "171 k"),
+            (999_499, "999 k"),
+            (999_500, "1.00 M"),
+            (1_004_999, "1.00 M"),
+            (1_005_000, "1.01 M"),
+            (1_121_400, "1.12 M"),
+            (126_000_000, "126.0 M"),
+            (999_940_000, "999.9 M"),
+            (999_950_000, "1.00 G"),
+            (123_456_000_000, "123.5 G"),
+            (5_000_000_000_000, "5.00 T"),
         ] {
             assert_eq!(count(n), text);
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use agenthub_engine::pricing::shown;
 use agenthub_engine::view::{
-    BoardView, Bundle, DoctorDocument, Level, ModelUsage, ProblemGroup, SessionDetail, SessionsDocument,
-    Status, StepState, TimelineKind, UsageDocument,
+    BoardView, Bundle, DoctorDocument, Level, ModelUsage, ProblemGroup, Session, SessionDetail,
+    SessionsDocument, Status, StepState, TimelineKind, UsageDocument,
 };
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -100,8 +100,8 @@ pub(crate) fn sessions(doc: &SessionsDocument, now: jiff::Timestamp) -> String {
             cut(&s.name, 48),
             s.model.as_deref().map_or("–".to_owned(), |id| model(s.model_label.as_deref(), id)),
             s.turns.to_string(),
-            tokens(s.tokens.as_ref()),
-            cost(s.cost_usd.as_deref(), s.tokens_unpriced, s.tokens.is_some()),
+            tokens(s.tokens.as_ref().filter(|_| called(s))),
+            cost(s.cost_usd.as_deref(), s.tokens_unpriced, s.tokens.is_some() && called(s)),
             age(s.last_activity_at.as_deref(), now),
         ]);
     }
@@ -144,14 +144,21 @@ fn problems(groups: &[ProblemGroup]) -> String {
 pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
     let s = &d.row.session;
     let state = if s.status == Status::Active { word(s.state) } else { "Completed" };
+    let used = if called(s) {
+        format!(
+            "{} tokens{} · {}",
+            tokens(s.tokens.as_ref()),
+            unknown(s.calls_without_usage),
+            cost(s.cost_usd.as_deref(), s.tokens_unpriced, s.tokens.is_some())
+        )
+    } else {
+        "no model calls of its own".to_owned()
+    };
     let mut out = format!(
-        "{}\n{state} · {} · {} · {} tokens{} · {}\n{}\nId: {}",
+        "{}\n{state} · {} · {} · {used}\n{}\nId: {}",
         safe(&s.name),
         counted(s.turns, "turn", "turns"),
         counted(s.tool_calls, "tool", "tools"),
-        tokens(s.tokens.as_ref()),
-        unknown(s.calls_without_usage),
-        cost(s.cost_usd.as_deref(), s.tokens_unpriced, s.tokens.is_some()),
         safe(s.cwd.as_deref().unwrap_or("No folder")),
         s.id,
     );
@@ -198,7 +205,7 @@ pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
         out.push_str(&format!("\n\n{}\n{}", rendered(&models), about_costs(&unpriced)));
     }
     for w in &s.warnings {
-        out.push_str(&format!("\n{} × {}", w.count, w.code));
+        out.push_str(&format!("\n△ {}", safe(&agenthub_engine::warning_words(&w.code, w.count))));
     }
     let mut t = table(&["Turn", "At", "", "What", "Tokens", "Cost", "ms"]);
     right(&mut t, &[0, 4, 5, 6]);
@@ -361,6 +368,11 @@ fn model(label: Option<&str>, id: &str) -> String {
         Some(label) if label != id => format!("{} · {}", cut(label, 40), cut(id, 40)),
         _ => cut(id, 60),
     }
+}
+
+/// Whether a model call counts for it: not where all are copies of another session's.
+fn called(s: &Session) -> bool {
+    !s.models.is_empty()
 }
 
 /// What a sum of tokens leaves out.

@@ -17,6 +17,7 @@ use crate::{
         TracingStatus,
     },
 };
+pub use words::warning;
 use words::{about_files, advice, plural, title};
 
 /// Said openly, wherever a person may ask why (spec §13).
@@ -82,7 +83,12 @@ pub(crate) fn document(
     let read = !board.notes.iter().any(|n| ["no_home", "unreadable_folder"].contains(&n.code.as_str()));
     if read {
         let here = convert::for_people(&config.gemini_dir);
-        let message = format!("Reading {here}: {sessions} sessions, {calls} model calls.");
+        let n = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let message = format!(
+            "Reading {here}: {sessions} {}, {calls} {}.",
+            plural(n(sessions), "session", "sessions"),
+            plural(n(calls), "model call", "model calls")
+        );
         findings.push(finding(Level::Ok, "reading", message));
     }
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -152,22 +158,7 @@ fn about_sessions(reader: &Store) -> Result<Vec<Finding>, ErrorView> {
             *warnings.entry(w.code).or_default() += w.count;
         }
     }
-    let told = warnings.iter().map(|(code, count)| {
-        let n = usize::try_from(*count).unwrap_or(usize::MAX);
-        let message = match code.as_str() {
-            "undecodable_row" => format!(
-                "{count} {} of agy's could not be decoded and {} skipped.",
-                plural(n, "row", "rows"),
-                plural(n, "was", "were")
-            ),
-            "usage_mismatch" => format!(
-                "{count} {} more or fewer output tokens than thinking and answer together.",
-                plural(n, "call has", "calls have")
-            ),
-            _ => format!("{count} {} `{code}`.", plural(n, "warning", "warnings")),
-        };
-        finding(Level::Note, code, message)
-    });
+    let told = warnings.iter().map(|(code, count)| finding(Level::Note, code, warning(code, *count)));
     Ok(told.collect())
 }
 
@@ -212,6 +203,7 @@ mod tests {
         assert_eq!((told[0].count, told[0].files.len()), (6_000, FEW));
         assert!(told[0].message.starts_with("6000 files are empty"), "{told:?}");
         assert!(told[1].message.starts_with("1 file is damaged"), "{told:?}");
+        assert!(told[1].advice.starts_with("Restore it"), "{told:?}");
         assert!(told.iter().all(|g| g.advice.ends_with('.')));
     }
 }

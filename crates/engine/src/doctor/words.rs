@@ -123,23 +123,53 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
     })
 }
 
+/// What a warning on sessions says, for people.
+pub fn warning(code: &str, count: u32) -> String {
+    let n = usize::try_from(count).unwrap_or(usize::MAX);
+    match code {
+        "undecodable_row" => format!(
+            "{count} {} of agy's could not be decoded and {} skipped.",
+            plural(n, "row", "rows"),
+            plural(n, "was", "were")
+        ),
+        "usage_mismatch" => format!(
+            "{count} {} more or fewer output tokens than thinking and answer together.",
+            plural(n, "call has", "calls have")
+        ),
+        "schema_drift" => "agy's format moved. Tokens may be too low.".to_owned(),
+        _ => format!("{count} {} `{code}`.", plural(n, "warning", "warnings")),
+    }
+}
+
 /// What is so of `n` files with this problem, behind their number, and what to do.
 pub(super) fn about_files(code: &str, n: usize) -> (&'static str, &'static str) {
     let (one, many, advice) = match code {
         "not_a_database" => (
             "file is no SQLite database",
             "files are no SQLite databases",
-            "If agy can't open them either, restore them from a backup or delete them.",
+            plural(
+                n,
+                "If agy can't open it either, restore it from a backup or delete it.",
+                "If agy can't open them either, restore them from a backup or delete them.",
+            ),
         ),
         "corrupt" => (
             "file is damaged",
             "files are damaged",
-            "Restore them from a backup, or open them in agy; what was counted before is kept.",
+            plural(
+                n,
+                "Restore it from a backup, or open it in agy; what was counted before is kept.",
+                "Restore them from a backup, or open them in agy; what was counted before is kept.",
+            ),
         ),
         "no_such_table" => (
             "file is a database, but not agy's",
             "files are databases, but not agy's",
-            "Move them out of agy's folder, or update AgentHub if agy made them.",
+            plural(
+                n,
+                "Move it out of agy's folder, or update AgentHub if agy made it.",
+                "Move them out of agy's folder, or update AgentHub if agy made them.",
+            ),
         ),
         "empty" => (
             "file is empty",
@@ -149,30 +179,54 @@ pub(super) fn about_files(code: &str, n: usize) -> (&'static str, &'static str) 
         "legacy_pb" => (
             "conversation is in agy's old form",
             "conversations are in agy's old form",
-            "Open them in agy; it turns them into files that can be read.",
+            plural(
+                n,
+                "Open it in agy, which turns it into a file that can be read.",
+                "Open them in agy; it turns them into files that can be read.",
+            ),
         ),
         "not_a_uuid" => (
             "file has a name that is no conversation's",
             "files have names that are no conversation's",
-            "Move them out of agy's folder if they are yours.",
+            plural(
+                n,
+                "Move it out of agy's folder if it is yours.",
+                "Move them out of agy's folder if they are yours.",
+            ),
         ),
         "not_a_file" => (
             "entry is no plain file",
             "entries are no plain files",
-            "Move them out of agy's folder if they are yours.",
+            plural(
+                n,
+                "Move it out of agy's folder if it is yours.",
+                "Move them out of agy's folder if they are yours.",
+            ),
         ),
-        "symlink_loop" => ("link leads to itself", "links lead to themselves", "Correct or remove them."),
+        "symlink_loop" => (
+            "link leads to itself",
+            "links lead to themselves",
+            plural(n, "Correct or remove it.", "Correct or remove them."),
+        ),
         "permission" => (
             "file may not be read by you",
             "files may not be read by you",
-            "Give yourself the right to read them.",
+            plural(n, "Give yourself the right to read it.", "Give yourself the right to read them."),
         ),
         "busy" => (
             "file could not be read at that moment",
             "files could not be read at that moment",
-            "Nothing to do: they are read again at the next poll.",
+            plural(
+                n,
+                "Nothing to do: it is read again at the next poll.",
+                "Nothing to do: they are read again at the next poll.",
+            ),
         ),
-        _ => ("file could not be read", "files could not be read", "The message of each says why."),
+        _ => (
+            "file could not be read",
+            "files could not be read",
+            plural(n, "Its message says why.", "The message of each says why."),
+        ),
     };
     (plural(n, one, many), advice)
 }
