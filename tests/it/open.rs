@@ -124,6 +124,13 @@ fn open_goes_to_a_lane_by_any_of_its_names_and_to_a_session() {
     for what in ["nightly", run, &format!("run:{run}")] {
         assert_eq!(at.told(&[what]).last(), Some(&format!("--lane=run:{run}")), "{what}");
     }
+    // A folder that is gone has its name still, and one with a run alone leads to that.
+    std::fs::remove_dir(&folder).unwrap();
+    assert_eq!(at.told(&[&format!("{folder}/")]).last(), Some(&lane));
+    let here = lanes["lanes"].as_array().unwrap().iter().find(|l| l["run_id"] == run).unwrap()["cwd"]
+        .as_str()
+        .unwrap();
+    assert_eq!(at.told(&[here]).last(), Some(&format!("--lane=run:{run}")), "{here}");
     at.refused(&["no such lane"], 1, "`agenthub lanes` and");
     at.refused(&["00000000-0000-4000-8000-000000000000"], 1, "not_found");
     at.refused(&["cafe"], 1, "not_found");

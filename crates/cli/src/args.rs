@@ -157,7 +157,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// The command with its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 

@@ -1,7 +1,6 @@
 //! `agenthub open`: the desktop app's window, at a lane or a session. A server has none, and is told what it has instead.
 
 use std::{
-    ffi::OsString,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
     time::{Duration, Instant},
@@ -116,14 +115,16 @@ fn place(config: &Config, what: &str) -> anyhow::Result<(&'static str, String)> 
 /// # Errors
 /// `bad_request` when several are.
 pub(crate) fn lane(lanes: &[Lane], what: &str) -> anyhow::Result<Option<String>> {
-    let folder = std::fs::canonicalize(what).ok().map(PathBuf::into_os_string);
+    // A folder that is not on this disk, or not any more, is called as the board calls it.
+    let folder = std::fs::canonicalize(what).unwrap_or_else(|_| PathBuf::from(what));
     let matches =
         |is: &dyn Fn(&Lane) -> bool| lanes.iter().filter(|l| is(l)).map(|l| l.id.clone()).collect::<Vec<_>>();
     // What names a lane best comes first: one that is called like a folder is not that folder.
     let found = [
         matches(&|l| l.id == what || l.run_id.as_deref() == Some(what)),
         matches(&|l| l.name == what),
-        matches(&|l| l.run_id.is_none() && is_folder(l, folder.as_ref())),
+        matches(&|l| l.run_id.is_none() && is_folder(l, &folder)),
+        matches(&|l| is_folder(l, &folder)),
     ]
     .into_iter()
     .find(|found| !found.is_empty())
@@ -160,8 +161,8 @@ fn session(host: &Host, what: &str) -> anyhow::Result<(&'static str, String)> {
 
 const LEAST_OF_AN_ID: usize = 8;
 
-fn is_folder(lane: &Lane, folder: Option<&OsString>) -> bool {
-    lane.cwd.as_ref().is_some_and(|c| folder.is_some_and(|f| Path::new(c) == Path::new(f)))
+fn is_folder(lane: &Lane, folder: &Path) -> bool {
+    lane.cwd.as_ref().is_some_and(|cwd| Path::new(cwd) == folder)
 }
 
 fn failed(code: &str, message: String) -> anyhow::Error {

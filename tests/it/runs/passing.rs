@@ -72,6 +72,20 @@ fn a_command_that_can_not_be_started_says_so_and_fails_as_in_a_shell() {
 }
 
 #[test]
+fn l08_a_mistyped_option_is_wrong_use_and_no_command() {
+    let rig = Rig::new();
+    for args in [&["run", "--nmae", "nightly", "--", "true"][..], &["run", "--json", "--", "true"]] {
+        let out = rig.agenthub(args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    let lanes = rig.json(&["lanes", "--json"]);
+    assert_eq!(lanes["lanes"].as_array().unwrap().len(), 0, "{lanes}");
+    // What is the command's stays the command's.
+    let out = rig.agenthub(&["run", "echo", "--name", "-x"]);
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "--name -x\n");
+}
+
+#[test]
 fn a_run_that_can_not_be_written_down_is_not_started() {
     let rig = Rig::new();
     let file = rig.home.root().join("in the way");
