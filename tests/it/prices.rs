@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agenthub_engine::view::{OwnPrice, PriceRates};
+use agenthub_engine::{
+    Host, Options,
+    view::{OwnPrice, PriceRates, UsageRange, UsageScreenQuery},
+};
 use agy_sim::{Call, Conversation, Quirk, Turn};
 use serde_json::{Value, json};
 
@@ -168,6 +171,19 @@ fn m3_a_price_for_a_placeholder_is_of_the_calls_alone_that_have_no_other_name() 
     let said = |args: &[&str]| String::from_utf8(rig.agenthub(args).stdout).unwrap();
     let text = said(&["pricing", "set", NUMBER, "--input", "100", "--output", "100"]);
     assert!(text.contains("no rate for cache reads") && text.contains("`--cache-read USD`"), "{text}");
+    // Each call says so, and its turn: what they show is no whole cost.
+    let timeline = session()["timeline"].clone();
+    let lacking = timeline.as_array().unwrap().iter().map(|e| e["tokens_unpriced"].as_u64().unwrap());
+    let all = session()["tokens_unpriced"].as_u64().unwrap();
+    assert!(all > 0 && lacking.sum::<u64>() == all, "{timeline}");
+    let (turns, screen) = {
+        let host = Host::once(rig.config(), Options::default()).unwrap();
+        let query = UsageScreenQuery { range: UsageRange::All, ..UsageScreenQuery::default() };
+        (host.session(&id).unwrap().turn_sums, host.usage_screen(&query).unwrap())
+    };
+    assert_eq!(turns.iter().map(|t| t.tokens_unpriced).sum::<u64>(), all);
+    let parts = screen.bars.iter().flat_map(|b| &b.parts).map(|p| p.tokens_unpriced);
+    assert_eq!((parts.sum::<u64>(), screen.totals.tokens_unpriced), (all, all));
     let text = said(&["pricing", "set", NUMBER, "--input", "1", "--output", "1", "--cache-read", "1"]);
     assert!(text.contains(NUMBER) && !text.contains("no rate"), "{text}");
     let text = said(&["pricing", "set", "zz", "--input", "1"]);

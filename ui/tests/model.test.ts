@@ -49,7 +49,7 @@ describe("a lane", () => {
 
 describe("a timeline", () => {
   const e = (kind: TimelineEntry["kind"], turn: number): TimelineEntry => ({
-    kind, turn, step: null, at: null, approximate: false, duration_ms: null, name: null, state: "done", tokens: null, cost_usd: null, text: null, argument: null, arguments: null, call: null, copied_from: null,
+    kind, turn, step: null, at: null, approximate: false, duration_ms: null, name: null, state: "done", tokens: null, cost_usd: null, tokens_unpriced: 0, text: null, argument: null, arguments: null, call: null, copied_from: null,
   });
   it("is turns, with checkpoints between them", () => {
     const got = items([e("call", 0), e("prompt", 1), e("call", 1), e("checkpoint", 1), e("prompt", 2), e("checkpoint", 2), e("tool", 2)], []);
@@ -61,7 +61,7 @@ describe("a timeline", () => {
     expect(items([e("checkpoint", 1)], []).map((i) => i.kind)).toEqual(["mark"]);
   });
   it("has Rust's sums at each turn, and none where they do not belong", () => {
-    const sum = (turn: number): TurnSum => ({ turn, at: null, approximate: false, duration_ms: 5, calls: 1, tools: 0, tokens: null, cost_usd: null });
+    const sum = (turn: number): TurnSum => ({ turn, at: null, approximate: false, duration_ms: 5, calls: 1, tools: 0, tokens: null, cost_usd: null, tokens_unpriced: 0 });
     const turns = items([e("call", 0), e("checkpoint", 1), e("prompt", 2)], [sum(0), sum(1), sum(2)]).filter((i) => i.kind === "turn");
     expect(turns.map((t) => t.sum?.turn)).toEqual([0, 2]);
     expect(items([e("call", 4)], [sum(3)])[0]).toMatchObject({ sum: null });

@@ -71,3 +71,17 @@ it.each([
 ])("writes %s as money", (cost, list, fine, exact) => {
   expect([money(cost), moneyFine(cost), moneyExact(cost)]).toEqual([list, fine, exact]);
 });
+
+it.each([
+  [null, "–", "–"],
+  ["0", "≥ $0", "≥ $0"],
+  ["0.00000012", "> $0", "> $0"],
+  ["0.0047", "≥ $0.004", "≥ $0.0047"],
+  ["0.00047", "≥ $0.0004", "≥ $0.0005"],
+  ["0.001", "≥ $0.001", "≥ $0.0010"],
+  ["2.69", "≥ $2.69", "≥ $2.6900"],
+  ["12345.678", "≥ $12,346", "≥ $12,346"],
+  ["1234567.89", "≥ $1.23 M", "≥ $1.23 M"],
+])("writes %s as money of which some tokens have no price", (cost, list, fine) => {
+  expect([money(cost, 1), moneyFine(cost, 1)]).toEqual([list, fine]);
+});

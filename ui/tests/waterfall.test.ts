@@ -13,11 +13,11 @@ afterEach(cleanup);
 const T0 = "2026-11-30T12:00:00.000Z";
 const at = (ms: number) => new Date(Date.parse(T0) + ms).toISOString();
 const entry = (kind: TimelineEntry["kind"], step: number | null, ms: number | null, over: Partial<TimelineEntry> = {}): TimelineEntry => ({
-  kind, turn: 1, step, at: ms === null ? null : at(ms), approximate: false, duration_ms: null, name: kind, state: "done", tokens: null, cost_usd: null, text: null, argument: null, arguments: null, call: null, copied_from: null, ...over,
+  kind, turn: 1, step, at: ms === null ? null : at(ms), approximate: false, duration_ms: null, name: kind, state: "done", tokens: null, cost_usd: null, tokens_unpriced: 0, text: null, argument: null, arguments: null, call: null, copied_from: null, ...over,
 });
 let n = 0;
 const span = (kind: TreeSpan["kind"], depth: number, ms: number, over: Partial<TreeSpan> = {}): TreeSpan => ({
-  id: String(n++), parent: null, depth, kind, session: "s", name: kind, label: null, step: null, at: at(ms), offset_us: ms * 1000, duration_us: 1500, approximate: false, state: "done", failure: null, background: false, thinking_us: null, tokens: null, cost_usd: null, text: null, ...over,
+  id: String(n++), parent: null, depth, kind, session: "s", name: kind, label: null, step: null, at: at(ms), offset_us: ms * 1000, duration_us: 1500, approximate: false, state: "done", failure: null, background: false, thinking_us: null, tokens: null, cost_usd: null, tokens_unpriced: 0, text: null, ...over,
 });
 const tree = (spans: TreeSpan[], over: Partial<TurnTree> = {}): TurnTree => ({ step: 0, trace_id: null, at: T0, duration_us: 10_000_000, approximate: false, from_transcript: false, tokens: null, cost_usd: null, spans: [span("turn", 0, 0), ...spans], cut: false, ...over });
 

@@ -13,7 +13,7 @@ const WORDS: [string, (n: number) => string][] = [
   ["inside", text.sessions.withSubagents], ["calls", text.session.calls], ["together", (n) => text.session.togetherLine(n, 0)],
   ["carry", text.session.withoutUsage], ["rows", (n) => text.warning["undecodable_row"]!(n)], ["mismatch", (n) => text.warning["usage_mismatch"]!(n)],
   ["usage", (n) => `${n} ${text.usage.calls(n, n)}`], ["left out", text.usage.leftOut], ["exact", text.usage.exact], ["more", text.usage.more],
-  ["stale", text.pricing.stale], ["priced calls", text.pricing.calls],
+  ["stale", text.pricing.stale], ["lacking", text.money.lacking], ["priced calls", text.pricing.calls],
 ];
 
 describe("Words", () => {
@@ -28,12 +28,13 @@ describe("Words", () => {
   });
 
   it("say of a cost what is known, and of none what is so", () => {
-    expect(costWord("1.8346", [])).toEqual({ word: "$1.83", doubt: false });
-    expect(costWord("1.8346", ["m"])).toEqual({ word: "$1.83", doubt: true });
-    expect(costWord(null, ["m"])).toEqual({ word: "no price", doubt: true });
+    expect(costWord("1.8346", 0)).toEqual({ word: "$1.83", doubt: false });
+    expect(costWord("1.8346", 5)).toEqual({ word: "≥ $1.83", doubt: true });
+    expect(costWord(null, 5)).toEqual({ word: "no price", doubt: true });
     // Nothing was used: that is no missing price.
-    expect(costWord(null, [])).toEqual({ word: "–", doubt: false });
-    expect(costTip("1.8346", ["m"])).toBe("$1.8346\nNo price for m");
-    expect(costTip(null, Array.from({ length: 9 }, (_, i) => `m${i}`))).toMatch(/^No price for m0.*m7…$/);
+    expect(costWord(null, 0)).toEqual({ word: "–", doubt: false });
+    expect(costTip("1.8346", ["m"], 5)).toBe("$1.8346\nNo price for m");
+    expect(costTip("1.8346", [], 12_345)).toBe("$1.8346\n12 k tokens have no price");
+    expect(costTip(null, Array.from({ length: 9 }, (_, i) => `m${i}`), 9)).toMatch(/^No price for m0.*m7…$/);
   });
 });

@@ -237,7 +237,7 @@ pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
                 (None, TimelineKind::Call) => "–".to_owned(),
                 (None, _) => String::new(),
             },
-            e.tokens.map(|_| cost(e.cost_usd.as_deref(), 0, true)).unwrap_or_default(),
+            e.tokens.map(|_| cost(e.cost_usd.as_deref(), e.tokens_unpriced, true)).unwrap_or_default(),
             e.duration_ms.map(|ms| ms.to_string()).unwrap_or_default(),
         ]);
     }

@@ -256,20 +256,24 @@ fn turn_sum(turn: &[agy::TimelineEntry], copied: &Copied, book: &Book) -> Option
         tools: count(of(agy::EntryKind::Tool).count()),
         tokens: (!told.is_empty()).then(|| convert::tokens(told.into_iter().sum())),
         cost_usd: of(agy::EntryKind::Call)
-            .filter_map(|e| cost(e, book))
+            .filter_map(|e| cost(e, book).0)
             .reduce(Usd::plus)
             .map(|c| c.to_string()),
+        tokens_unpriced: of(agy::EntryKind::Call).map(|e| cost(e, book).1).fold(0, u64::saturating_add),
     })
 }
 
-/// What a call cost; `None` for what is no call, and for a call without a price.
-fn cost(e: &agy::TimelineEntry, book: &Book) -> Option<Usd> {
-    let tokens = e.tokens?;
-    let (cost, _) = book.cost(e.model.as_ref()?, e.at, &tokens)?;
-    cost.known(1, &tokens)
+/// What a call cost, `None` for what is no call and for a call without a price; and how many of its tokens have none.
+fn cost(e: &agy::TimelineEntry, book: &Book) -> (Option<Usd>, u64) {
+    let Some(tokens) = e.tokens else { return (None, 0) };
+    match e.model.as_ref().and_then(|model| book.cost(model, e.at, &tokens)) {
+        Some((cost, _)) => (cost.known(1, &tokens), cost.unpriced_tokens),
+        None => (None, tokens.total()),
+    }
 }
 
 fn entry(e: &agy::TimelineEntry, copied: &Copied, book: &Book) -> view::TimelineEntry {
+    let (cost, tokens_unpriced) = cost(e, book);
     view::TimelineEntry {
         kind: convert::entry_kind(e.kind),
         turn: e.turn,
@@ -280,7 +284,8 @@ fn entry(e: &agy::TimelineEntry, copied: &Copied, book: &Book) -> view::Timeline
         name: e.name.clone().or_else(|| e.model.as_ref().map(convert::model_name)),
         state: convert::entry_state(e.state),
         tokens: e.tokens.map(convert::tokens),
-        cost_usd: cost(e, book).map(|c| c.to_string()),
+        cost_usd: cost.map(|c| c.to_string()),
+        tokens_unpriced,
         text: e.text.clone().or_else(|| e.argument.clone()),
         argument: e.argument.clone(),
         arguments: e.args.clone(),

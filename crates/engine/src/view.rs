@@ -399,6 +399,9 @@ pub struct TimelineEntry {
     pub state: StepState,
     pub tokens: Option<Tokens>,
     pub cost_usd: Option<String>,
+    /// Of a call: those of its tokens that have no price.
+    #[ts(type = "number")]
+    pub tokens_unpriced: u64,
     /// Prompt, answer or error; of a tool that did not fail, what `argument` says.
     pub text: Option<String>,
     /// Of a tool: the argument that tells most of what it does, on one line: a path, a command, a question.

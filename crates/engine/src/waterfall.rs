@@ -87,13 +87,19 @@ fn sides(below: &Below) -> HashMap<SpanId, &Side> {
 struct Used {
     tokens: Option<Tokens>,
     cost: Option<Usd>,
+    /// Those of `tokens` that have no price.
+    unpriced: u64,
 }
 
 impl Used {
     fn of(call: &CallSpan, book: &Book) -> Used {
         let Some(tokens) = call.tokens else { return Used::default() };
         let cost = book.cost(&call.model, Some(call.extent.from), &tokens);
-        Used { tokens: Some(tokens), cost: cost.and_then(|(cost, _)| cost.known(1, &tokens)) }
+        Used {
+            tokens: Some(tokens),
+            cost: cost.and_then(|(cost, _)| cost.known(1, &tokens)),
+            unpriced: cost.map_or_else(|| tokens.total(), |(cost, _)| cost.unpriced_tokens),
+        }
     }
 
     fn plus(self, o: Used) -> Used {
@@ -101,6 +107,7 @@ impl Used {
         Used {
             tokens: self.tokens.map_or(o.tokens, |a| Some(o.tokens.map_or(a, |b| both(a, b)))),
             cost: self.cost.map_or(o.cost, |a| Some(o.cost.map_or(a, |b| a.plus(b)))),
+            unpriced: self.unpriced.saturating_add(o.unpriced),
         }
     }
 }
@@ -170,6 +177,7 @@ impl Seen<'_> {
             thinking_us: side.and_then(|s| s.thinking_us).map(|us| us.min(duration_us.unwrap_or(us))),
             tokens: used.tokens.map(convert::tokens),
             cost_usd: used.cost.map(|c| c.to_string()),
+            tokens_unpriced: used.unpriced,
             text: text.map(|t| t.chars().take(MOST_TEXT).collect()),
         }
     }

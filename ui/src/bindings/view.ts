@@ -271,6 +271,10 @@ export type StepState = "done" | "running" | "waiting" | "failed" | "canceled" |
 
 export type TimelineEntry = { kind: TimelineKind, turn: number, step: number | null, at: string | null, approximate: boolean, duration_ms: number | null, name: string | null, state: StepState, tokens: Tokens | null, cost_usd: string | null, 
 /**
+ * Of a call: those of its tokens that have no price.
+ */
+tokens_unpriced: number, 
+/**
  * Prompt, answer or error; of a tool that did not fail, what `argument` says.
  */
 text: string | null, 
@@ -375,7 +379,11 @@ duration_ms: number | null, calls: number, tools: number,
 /**
  * `null`: no call of it told its usage.
  */
-tokens: Tokens | null, cost_usd: string | null, };
+tokens: Tokens | null, cost_usd: string | null, 
+/**
+ * As in a session.
+ */
+tokens_unpriced: number, };
 
 export type TurnTree = { 
 /**
@@ -474,6 +482,10 @@ tokens: Tokens | null,
  * Likewise; a decimal.
  */
 cost_usd: string | null, 
+/**
+ * Those of `tokens` that have no price.
+ */
+tokens_unpriced: number, 
 /**
  * A turn's prompt, a call's answer, a tool's most telling argument: on this machine alone, and cut.
  */
@@ -588,7 +600,11 @@ model: number | null, calls: number,
 /**
  * `null`: no call told its usage.
  */
-tokens_total: number | null, cost_usd: string | null, };
+tokens_total: number | null, cost_usd: string | null, 
+/**
+ * As in a session.
+ */
+tokens_unpriced: number, };
 
 export type UsageModel = { 
 /**

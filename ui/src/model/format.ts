@@ -36,12 +36,12 @@ export function tokensFine(n: number | null | undefined): string {
 function scaled(n: number | null | undefined, digits: 0 | 1): string {
   if (n == null || !Number.isFinite(n)) return UNKNOWN;
   if (n < 1000) return String(Math.round(n));
-  const thousands = (n / 1e3).toFixed(digits);
+  // Rounded as whole numbers, so that halves go up, as in the command line (`crates/cli/src/out.rs`).
+  const of = (unit: number, places: number) => (Math.round(n / (unit / 10 ** places)) / 10 ** places).toFixed(places);
+  const thousands = of(1e3, digits);
   if (Number(thousands) < 1000) return `${thousands} k`;
-  const millions = n / 1e6;
-  if (millions < 999.95) return `${millions.toFixed(millions < 99.995 ? 2 : 1)} M`;
-  const billions = n / 1e9;
-  return billions < 999.95 ? `${billions.toFixed(billions < 99.995 ? 2 : 1)} G` : `${(n / 1e12).toFixed(2)} T`;
+  if (n < 999_950_000) return `${of(1e6, n < 99_995_000 ? 2 : 1)} M`;
+  return n < 999_950_000_000 ? `${of(1e9, n < 99_995_000_000 ? 2 : 1)} G` : `${of(1e12, 2)} T`;
 }
 
 /** Milliseconds since the epoch, or `null` where there is no usable time. */

@@ -12,22 +12,37 @@ function parsed(cost: string | null | undefined): number | null {
   return Number.isFinite(n) ? n : null;
 }
 
-/** Money in lists: `$1.82`, `< $0.01` below a cent, `$12,345` and `$1.23 M` where it gets long. */
-export function money(cost: string | null | undefined): string {
-  const n = parsed(cost);
-  if (n === null) return UNKNOWN;
-  if (n > 0 && n < 0.01) return "< $0.01";
-  if (n < 9_999.995) return cents.format(n);
-  if (n < 999_999.5) return whole.format(n);
-  return n < 999_995_000 ? `$${(n / 1e6).toFixed(2)} M` : `$${(n / 1e9).toFixed(2)} G`;
+/** What is known of a sum in which some tokens have no price: never an upper bound, and never more than is known. */
+function atLeast(n: number, smallest: number, word: () => string): string {
+  if (n === 0) return text.money.atLeast("$0");
+  if (n >= smallest) return text.money.atLeast(word());
+  const places = Math.ceil(-Math.log10(n));
+  return places > 4 ? text.money.something : text.money.atLeast(`$${(Math.floor(n * 10 ** places + 1e-9) / 10 ** places).toFixed(places)}`);
 }
 
-/** Money on the Session screen: `$0.0303`. */
-export function moneyFine(cost: string | null | undefined): string {
+/**
+ * Money in lists: `$1.82`, `< $0.01` below a cent, `$12,345` and `$1.23 M` where it gets long. `lacking`: so many tokens of
+ * it have no price; then `≥ $1.82`, and `≥ $0.004` below a cent.
+ */
+export function money(cost: string | null | undefined, lacking = 0): string {
   const n = parsed(cost);
   if (n === null) return UNKNOWN;
-  if (n > 0 && n < 0.0001) return "< $0.0001";
-  return n < 9_999.5 ? four.format(n) : money(cost);
+  const word = () => {
+    if (n < 9_999.995) return cents.format(n);
+    if (n < 999_999.5) return whole.format(n);
+    return n < 999_995_000 ? `$${(n / 1e6).toFixed(2)} M` : `$${(n / 1e9).toFixed(2)} G`;
+  };
+  if (lacking > 0) return atLeast(n, 0.01, word);
+  return n > 0 && n < 0.01 ? "< $0.01" : word();
+}
+
+/** Money on the Session screen: `$0.0303`; `≥ $0.0303` where some of the tokens have no price. */
+export function moneyFine(cost: string | null | undefined, lacking = 0): string {
+  const n = parsed(cost);
+  if (n === null) return UNKNOWN;
+  const word = () => (n < 9_999.5 ? four.format(n) : money(cost));
+  if (lacking > 0) return atLeast(n, 0.0001, word);
+  return n > 0 && n < 0.0001 ? "< $0.0001" : word();
 }
 
 /** As it is, for tooltips and copying: `$0.0470754`. */
@@ -45,15 +60,20 @@ export function unpricedWords(models: readonly string[]): string {
   return text.money.without(names + (models.length > NAMED ? "…" : ""));
 }
 
+/** Why a cost is not whole, by the models that have no price, else by the tokens; empty when it is whole. */
+export function doubtWords(models: readonly string[], lacking: number): string {
+  return unpricedWords(models) || (lacking > 0 ? text.money.lacking(lacking) : "");
+}
+
 /** A cost in a list, and whether something of it has no price: "no price" where nothing has one, "–" where nothing was used. */
-export function costWord(cost: string | null, unpriced: readonly string[]): { word: string; doubt: boolean } {
-  const doubt = unpriced.length > 0;
-  return { word: cost === null && doubt ? text.money.none : money(cost), doubt };
+export function costWord(cost: string | null, lacking: number): { word: string; doubt: boolean } {
+  const doubt = lacking > 0;
+  return { word: cost === null && doubt ? text.money.none : money(cost, lacking), doubt };
 }
 
 /** The exact cost, and what is missing in it. */
-export function costTip(cost: string | null, unpriced: readonly string[]): string {
-  return [cost === null ? "" : moneyExact(cost), unpricedWords(unpriced)].filter(Boolean).join("\n");
+export function costTip(cost: string | null, unpriced: readonly string[], lacking: number): string {
+  return [cost === null ? "" : moneyExact(cost), doubtWords(unpriced, lacking)].filter(Boolean).join("\n");
 }
 
 /** For a chart's axis, with the digits that its steps need: `$0.50`, `$2`, `$12 k`. */

@@ -4,7 +4,7 @@ import type { SessionRow } from "../bindings/view";
 import * as text from "../text";
 import { block, line, momentFull } from "./format";
 import { costTip } from "./money";
-import { exactTokens } from "./tokens";
+import { called, exactTokens } from "./tokens";
 import { warningTexts } from "./warnings";
 
 /** `cell` is the cell's `data-c`. Empty where there is no more to say. */
@@ -27,9 +27,9 @@ export function sessionTip(row: SessionRow, cell: string, now: number): string {
     case "model":
       return line(row.model, 200);
     case "tokens":
-      return row.tokens ? exactTokens(row.tokens) : row.models.length === 0 && row.calls_without_usage === 0 ? text.session.noCalls : text.sessions.noTokens;
+      return !called(row) ? text.session.noCalls : row.tokens ? exactTokens(row.tokens) : text.sessions.noTokens;
     case "cost":
-      return costTip(row.cost_usd, row.unpriced_models);
+      return costTip(row.cost_usd, row.unpriced_models, row.tokens_unpriced);
     case "started":
       return momentFull(row.started_at, now);
     case "active":

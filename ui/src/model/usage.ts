@@ -54,8 +54,8 @@ export function columns(screen: UsageScreen, measure: UsageMeasure): Column[] {
   });
 }
 
-export function amount(row: { cost_usd: string | null }, total: number | null, measure: UsageMeasure): string {
-  return measure === "cost" ? money(row.cost_usd) : tokens(total);
+export function amount(row: { cost_usd: string | null; tokens_unpriced: number }, total: number | null, measure: UsageMeasure): string {
+  return measure === "cost" ? money(row.cost_usd, row.tokens_unpriced) : tokens(total);
 }
 
 const dayMonth = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });

@@ -123,12 +123,12 @@ function ofSpan(span: TreeSpan, same: TimelineEntry | undefined): Placed {
   const ms = (us: number | null) => (us === null ? null : us / 1000);
   const kind = span.kind === "turn" ? "subagent" : span.kind;
   const base: TimelineEntry = same ?? {
-    kind, turn: 0, step: span.step, at: span.at, approximate: span.approximate, duration_ms: null, name: span.name, state: span.state, tokens: null, cost_usd: null,
+    kind, turn: 0, step: span.step, at: span.at, approximate: span.approximate, duration_ms: null, name: span.name, state: span.state, tokens: null, cost_usd: null, tokens_unpriced: 0,
     text: span.text, argument: null, arguments: null, call: null, copied_from: null,
   };
   return {
     // A tool's own tokens are none; those below it stand below it.
-    entry: { ...base, at: span.at, approximate: span.approximate, duration_ms: ms(span.duration_us), state: span.state, ...(span.kind === "tool" ? {} : { tokens: span.tokens, cost_usd: span.cost_usd }) },
+    entry: { ...base, at: span.at, approximate: span.approximate, duration_ms: ms(span.duration_us), state: span.state, ...(span.kind === "tool" ? {} : { tokens: span.tokens, cost_usd: span.cost_usd, tokens_unpriced: span.tokens_unpriced }) },
     depth: span.depth,
     offset_ms: span.offset_us / 1000,
     thinking_ms: ms(span.thinking_us),

@@ -311,7 +311,13 @@ fn end(day: Date, step: UsageStep) -> Date {
 
 fn part(model: Option<u32>, sum: &Sum) -> UsagePart {
     let row = row(None, String::new(), 0, sum);
-    UsagePart { model, calls: row.calls, tokens_total: row.tokens.map(|t| t.total), cost_usd: row.cost_usd }
+    UsagePart {
+        model,
+        calls: row.calls,
+        tokens_total: row.tokens.map(|t| t.total),
+        cost_usd: row.cost_usd,
+        tokens_unpriced: row.tokens_unpriced,
+    }
 }
 
 fn cached_percent(sum: &Sum) -> Option<u8> {

@@ -61,6 +61,9 @@ pub struct TurnSum {
     /// `null`: no call of it told its usage.
     pub tokens: Option<Tokens>,
     pub cost_usd: Option<String>,
+    /// As in a session.
+    #[ts(type = "number")]
+    pub tokens_unpriced: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]

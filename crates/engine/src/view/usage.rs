@@ -114,6 +114,9 @@ pub struct UsagePart {
     #[ts(type = "number | null")]
     pub tokens_total: Option<u64>,
     pub cost_usd: Option<String>,
+    /// As in a session.
+    #[ts(type = "number")]
+    pub tokens_unpriced: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]

@@ -78,6 +78,9 @@ pub struct TreeSpan {
     pub tokens: Option<Tokens>,
     /// Likewise; a decimal.
     pub cost_usd: Option<String>,
+    /// Those of `tokens` that have no price.
+    #[ts(type = "number")]
+    pub tokens_unpriced: u64,
     /// A turn's prompt, a call's answer, a tool's most telling argument: on this machine alone, and cut.
     pub text: Option<String>,
 }
