@@ -157,3 +157,69 @@ fn h7_what_hinders_the_journal_is_a_finding_and_blocks_nothing() {
     assert!(engine.host.watch().borrow().board.notes.iter().all(|n| n.code != "source_failed"));
     assert_eq!(std::fs::read_to_string(&hooks).unwrap(), "a plain file");
 }
+
+#[test]
+fn p3_what_became_of_a_settings_file_that_does_not_parse_is_said_as_it_is_with_one_way_out() {
+    let rig = Rig::new();
+    let folder = rig.config().config_dir;
+    let file = folder.join("settings.json");
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = || std::fs::write(&file, r#"{"tracing":{"enabled":true},}"#).unwrap();
+    let told = |code: &str| {
+        let message = finds(&rig, "warning", code);
+        let doc = rig.json(&["doctor", "--json"]);
+        let found = doc["findings"].as_array().unwrap().iter().find(|f| f["code"] == code).unwrap().clone();
+        let advice = found["advice"].as_str().unwrap().to_owned();
+        assert!(!message.contains(&advice) && !message.contains("Correct it"), "twice: {found}");
+        (message, advice)
+    };
+    // A folder in its place is never put aside, however slow this machine is.
+    std::fs::create_dir(&file).unwrap();
+    let (message, advice) = told("settings_unreadable");
+    assert!(message.contains("settings.json is not a plain file"), "{message}");
+    assert_eq!(advice, "Correct it, or move it away.");
+    std::fs::remove_dir(&file).unwrap();
+    write();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+    let (message, advice) = told("settings_reset");
+    assert!(
+        !file.exists() && message.contains("It is kept as ") && message.contains("settings.broken-"),
+        "{message}"
+    );
+    assert!(advice.contains("give it back its name"), "{advice}");
+    assert!(lacks(&rig, "settings_unreadable"));
+}
+
+#[test]
+fn h7_a_hook_that_was_not_written_down_is_told_by_its_reason() {
+    crate::hooks_install::hook_program();
+    let rig = Rig::new();
+    assert!(rig.agenthub(&["hooks", "install"]).status.success());
+    let program = rig.data_dir().join("bin/agenthub-hook");
+    let hooks = rig.data_dir().join("hooks");
+    let start = |event: &str, stdin: &str| {
+        use std::io::Write as _;
+        let mut c = std::process::Command::new(&program);
+        c.arg("--journal").arg(hooks.join("journal")).arg("--dropped").arg(hooks.join("dropped")).arg(event);
+        c.env_remove("ANTIGRAVITY_CONVERSATION_ID").stdin(std::process::Stdio::piped());
+        let mut child = c.spawn().unwrap();
+        // It may have ended without reading.
+        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+        assert!(child.wait().unwrap().success());
+    };
+    start("Stop", "");
+    start("Stop", "not json");
+    start("Nonsense", "{}");
+    start("Stop", "{}");
+    for (code, words) in [
+        ("empty", "came without a message"),
+        ("bad_body", "no JSON object"),
+        ("bad_id", "no conversation id"),
+        ("unknown_event", "not an event"),
+    ] {
+        let told = finds(&rig, "note", &format!("hook_dropped_{code}"));
+        assert!(told.starts_with("1 hook event was dropped: ") && told.contains(words), "{told}");
+    }
+    assert!(lacks(&rig, "hook_dropped_full"));
+}

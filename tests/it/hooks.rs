@@ -373,7 +373,7 @@ fn h08_what_is_not_the_clis_is_counted_and_changes_nothing() {
     // Cut off by a full disk; the next hook gives its own record a line of its own.
     append(&rig, &record("Stop", &body(&rig, &id, &json!({})).to_string())[..120]);
     append(&rig, "\ngarbage\n\0\u{1}\n");
-    std::fs::write(rig.data_dir().join("hooks/dropped"), "...").unwrap();
+    std::fs::write(rig.data_dir().join("hooks/dropped"), "fff.ewetlu").unwrap();
     tool(&rig, &id);
     engine.until("the tool is known", |s| {
         lane(s, CWD).is_some_and(|l| {
@@ -382,11 +382,16 @@ fn h08_what_is_not_the_clis_is_counted_and_changes_nothing() {
     });
     stays(&engine, State::Running, Duration::from_millis(300));
     let doctor = engine.host.doctor().unwrap();
-    assert_eq!((doctor.counts["hook_events"], doctor.counts["hook_events_dropped"]), (1, 13));
+    assert_eq!((doctor.counts["hook_events"], doctor.counts["hook_events_dropped"]), (1, 20));
     for (code, count) in [
         ("not_the_cli", 3),
         ("bad_id", 2),
-        ("unknown_event", 2),
+        ("unknown_event", 3),
+        ("not_kept", 1),
+        ("empty", 2),
+        ("unwritable", 1),
+        ("late", 1),
+        ("too_long", 1),
         ("bad_body", 1),
         ("no_conversation", 1),
         ("unreadable", 1),

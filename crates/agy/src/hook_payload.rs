@@ -52,12 +52,20 @@ pub enum Dropped {
     Unreadable,
     /// Beyond the bound of one event.
     TooLong,
+    /// The hook was handed nothing, and nothing else named the conversation.
+    Empty,
+    /// What the hook was handed did not come whole in time, and nothing else named the conversation.
+    Late,
     /// The journal was full when the event came.
     Full,
+    /// The journal could not be written.
+    Unwritable,
+    /// A hook program of before the reasons were told could not write it down.
+    NotKept,
 }
 
 impl Dropped {
-    pub const ALL: [Dropped; 10] = [
+    pub const ALL: [Dropped; 14] = [
         Dropped::UnknownEvent,
         Dropped::BadBody,
         Dropped::BadId,
@@ -67,8 +75,26 @@ impl Dropped {
         Dropped::NoTool,
         Dropped::Unreadable,
         Dropped::TooLong,
+        Dropped::Empty,
+        Dropped::Late,
         Dropped::Full,
+        Dropped::Unwritable,
+        Dropped::NotKept,
     ];
+
+    /// The reason behind one byte in the file of what the hook program could not write down; `agenthub-hook` has the same
+    /// letters.
+    pub const fn of_mark(mark: u8) -> Dropped {
+        match mark {
+            b'u' => Dropped::UnknownEvent,
+            b'e' => Dropped::Empty,
+            b'l' => Dropped::TooLong,
+            b't' => Dropped::Late,
+            b'f' => Dropped::Full,
+            b'w' => Dropped::Unwritable,
+            _ => Dropped::NotKept,
+        }
+    }
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +107,11 @@ impl Dropped {
             Dropped::NoTool => "no_tool",
             Dropped::Unreadable => "unreadable",
             Dropped::TooLong => "too_long",
+            Dropped::Empty => "empty",
+            Dropped::Late => "late",
             Dropped::Full => "full",
+            Dropped::Unwritable => "unwritable",
+            Dropped::NotKept => "not_kept",
         }
     }
 
@@ -89,15 +119,19 @@ impl Dropped {
     pub const fn words(self) -> &'static str {
         match self {
             Dropped::UnknownEvent => "not an event that AgentHub asked for",
-            Dropped::BadBody => "agy's message was no JSON object",
-            Dropped::BadId => "no conversation id",
+            Dropped::BadBody => "the message was no JSON object",
+            Dropped::BadId => "the message had no conversation id",
             Dropped::NoTranscript => "nothing says whose event it is",
             Dropped::NotTheCli => "not the CLI's: the Antigravity IDE and app run the same hooks",
             Dropped::NoConversation => "came without its message, for a conversation that is not there",
             Dropped::NoTool => "the end of a step that is no tool",
             Dropped::Unreadable => "no record: a write was cut off",
-            Dropped::TooLong => "longer than 1 MiB",
+            Dropped::TooLong => "the message was longer than 1 MiB",
+            Dropped::Empty => "came without a message, and nothing named the conversation",
+            Dropped::Late => "the message did not come whole in time, and nothing named the conversation",
             Dropped::Full => "the journal was full",
+            Dropped::Unwritable => "the journal could not be written",
+            Dropped::NotKept => "not written down by an older hook program, which told no reason",
         }
     }
 }

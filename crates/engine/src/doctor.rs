@@ -147,7 +147,12 @@ fn about_notes(notes: &[HostNote]) -> Vec<Finding> {
         "unreadable_folder" | "source_failed" => Level::Error,
         _ => Level::Warning,
     };
-    notes.iter().map(|n| finding(level(&n.code), &n.code, n.message.clone())).collect()
+    let told = |n: &HostNote| {
+        // A note's message may end with the way out, for a banner has no other place for it; here it is the advice.
+        let message = advice(&n.code).and_then(|advice| n.message.strip_suffix(advice));
+        finding(level(&n.code), &n.code, message.unwrap_or(&n.message).trim_end().to_owned())
+    };
+    notes.iter().map(told).collect()
 }
 
 /// The warnings of all sessions, by their code.

@@ -158,7 +158,7 @@ impl Places {
         self.hooks().join("doorbell")
     }
 
-    /// As many bytes as hook events were dropped because the journal was full.
+    /// One byte for each hook event that the hook program could not write down, which says why.
     pub fn journal_dropped(&self) -> PathBuf {
         self.hooks().join("dropped")
     }

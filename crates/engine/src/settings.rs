@@ -28,6 +28,10 @@ const BROKEN: &str = "settings.broken-";
 const LARGEST: u64 = 1 << 20;
 /// A file that was written so recently may be half of what somebody's editor is about to write.
 const AT_REST: Duration = Duration::from_secs(2);
+/// What to do about a file that is still in its place, and about one that was put aside.
+pub(crate) const CORRECT_IT: &str = "Correct it, or move it away.";
+pub(crate) const NAME_IT_BACK: &str =
+    "Correct it and give it back its name, or change a setting to begin anew.";
 /// Sections that are kept and may be set, although they are read elsewhere.
 const ELSEWHERE: [&str; 1] = ["tracing"];
 
@@ -46,6 +50,8 @@ pub(crate) struct Reading {
     pub(crate) values: Settings,
     pub(crate) problems: Vec<SettingProblem>,
     pub(crate) file_problem: Option<String>,
+    /// That file stands under another name now; else it is where it was.
+    is_aside: bool,
     /// `None`: there is no file, or none that can be looked at.
     mark: Option<Mark>,
     /// It can't be read now, but may be whole in a moment.
@@ -75,21 +81,31 @@ impl SettingsFile {
     /// The settings in force. A file that is no JSON object is moved aside, once it has rested.
     pub(crate) fn read(&self) -> Reading {
         let mark = self.mark();
+        let mut is_aside = false;
         let (object, file_problem, again) = match self.object() {
             Ok(object) => (object, None, false),
-            Err(Unusable::Missing) => (Map::new(), self.kept_aside(), false),
-            Err(Unusable::Unreadable(why)) => (Map::new(), Some(why), false),
+            Err(Unusable::Missing) => {
+                let kept = self.kept_aside();
+                is_aside = kept.is_some();
+                (Map::new(), kept, false)
+            }
+            Err(Unusable::Unreadable(why)) => (
+                Map::new(),
+                Some(format!("{why} Until it can be read, defaults are in force. {CORRECT_IT}")),
+                false,
+            ),
             Err(Unusable::Broken(why)) => {
                 let rests = mark.is_some_and(|m| m.rests());
                 if rests && self.set_aside().is_ok() {
                     return self.read();
                 }
-                let (path, end) = (convert::for_people(&self.path), "Until it can, defaults are in force.");
-                (Map::new(), Some(format!("{path} can't be read: {why}. {end}")), !rests)
+                let path = convert::for_people(&self.path);
+                let why = format!("{path} can't be read: {why}. Until it can, defaults are in force.");
+                (Map::new(), Some(format!("{why} {CORRECT_IT}")), !rests)
             }
         };
         let (values, problems) = judge(&object);
-        Reading { values, problems, file_problem, mark, again }
+        Reading { values, problems, file_problem, is_aside, mark, again }
     }
 
     /// Whether the file looks other than at that reading.
@@ -201,9 +217,7 @@ impl SettingsFile {
         let meta = fs::metadata(&self.path).map_err(unreadable)?;
         if !meta.is_file() {
             let path = convert::for_people(&self.path);
-            return Err(Unusable::Unreadable(format!(
-                "{path} is not a plain file. Move it away; until then defaults are in force."
-            )));
+            return Err(Unusable::Unreadable(format!("{path} is not a plain file.")));
         }
         if meta.len() > LARGEST {
             return Err(Unusable::Broken("it is larger than 1 MiB".to_owned()));
@@ -258,8 +272,7 @@ impl SettingsFile {
             _ => String::new(),
         };
         Some(format!(
-            "settings.json could not be read{why}. It is kept as {}, and defaults are in force. Correct it and give it \
-             back its name, or change a setting to begin anew.",
+            "settings.json could not be read{why}. It is kept as {}, and defaults are in force. {NAME_IT_BACK}",
             convert::for_people(&aside.path)
         ))
     }
@@ -302,7 +315,8 @@ impl Reading {
     pub(crate) fn notes(&self) -> Vec<HostNote> {
         let note = |code: &str, message: String| HostNote { code: code.to_owned(), message };
         let mut notes = Vec::new();
-        notes.extend(self.file_problem.clone().map(|m| note("settings_reset", m)));
+        let code = if self.is_aside { "settings_reset" } else { "settings_unreadable" };
+        notes.extend(self.file_problem.clone().map(|m| note(code, m)));
         if !self.problems.is_empty() {
             let each: Vec<String> =
                 self.problems.iter().map(|p| format!("`{}`: {}", p.key, p.message)).collect();

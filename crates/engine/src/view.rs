@@ -192,7 +192,7 @@ pub struct Scan {
 /// Something that the person should know about AgentHub itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct HostNote {
-    /// Closed list: `no_home`, `unreadable_folder`, `schema_drift`, `poll_only`, `store_rebuilt`, `person_rebuilt`, `settings_reset`, `settings_bad`, `time_zone`,
+    /// Closed list: `no_home`, `unreadable_folder`, `schema_drift`, `poll_only`, `store_rebuilt`, `person_rebuilt`, `settings_unreadable`, `settings_reset`, `settings_bad`, `time_zone`,
     /// `other_engine`, `source_failed`; the desktop host adds `no_tray` and `no_notifications`.
     pub code: String,
     pub message: String,

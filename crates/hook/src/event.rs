@@ -2,7 +2,20 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::{args::Args, journal};
+use crate::{args::Args, body::Missing, journal};
+
+/// Why an event was not written down, as the byte that counts it; `agenthub_agy::hook_payload::Dropped` knows the same
+/// letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Lost {
+    UnknownEvent = b'u',
+    Empty = b'e',
+    TooLong = b'l',
+    Late = b't',
+    Full = b'f',
+    Unwritable = b'w',
+}
 
 #[derive(Debug)]
 pub(crate) struct Event {
@@ -18,22 +31,30 @@ impl Event {
     }
 
     /// Writes it down and rings, or counts it as dropped.
-    pub(crate) fn deliver(&self, body: Option<&[u8]>) {
-        if self.written(body).is_some() {
-            if let Some(bell) = &self.args.doorbell {
-                journal::ring(bell);
+    pub(crate) fn deliver(&self, body: Result<&[u8], Missing>) {
+        match self.written(body) {
+            Ok(()) => {
+                if let Some(bell) = &self.args.doorbell {
+                    journal::ring(bell);
+                }
             }
-        } else if let Some(path) = &self.args.dropped {
-            journal::count_one(path);
+            Err(why) => {
+                if let Some(path) = &self.args.dropped {
+                    journal::count_one(path, why);
+                }
+            }
         }
     }
 
-    fn written(&self, body: Option<&[u8]>) -> Option<()> {
-        let path = self.args.journal.as_deref()?;
-        let event = self.args.event?;
-        let record = match body {
-            Some(body) => record(self.ns, event, body),
-            None => record(self.ns, event, &body_of(&conversation()?)),
+    fn written(&self, body: Result<&[u8], Missing>) -> Result<(), Lost> {
+        let event = self.args.event.ok_or(Lost::UnknownEvent)?;
+        let path = self.args.journal.as_deref().ok_or(Lost::Unwritable)?;
+        let record = match (body, conversation()) {
+            (Ok(body), _) => record(self.ns, event, body),
+            (Err(_), Some(conversation)) => record(self.ns, event, &body_of(&conversation)),
+            (Err(Missing::Empty), None) => return Err(Lost::Empty),
+            (Err(Missing::TooLong), None) => return Err(Lost::TooLong),
+            (Err(Missing::Late), None) => return Err(Lost::Late),
         };
         journal::append(path, &record)
     }

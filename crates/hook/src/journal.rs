@@ -7,25 +7,28 @@ use std::{
     time::Duration,
 };
 
+use crate::event::Lost;
+
 /// The journal's bound; beyond it events are dropped and counted (spec H7). Nobody reads it while the app is closed.
 const MOST: u64 = 64 << 20;
 /// As many drops as are counted.
 const MOST_DROPPED: u64 = 1 << 20;
 
-/// Appends `record` by one write, or gives `None`. A record that the disk cut short was not written: its reader skips it.
-pub(crate) fn append(path: &Path, record: &[u8]) -> Option<()> {
-    let mut file = open(path)?;
-    if length(&file)?.checked_add(u64::try_from(record.len()).ok()?)? > MOST {
-        return None;
+/// Appends `record` by one write, or says why not. A record that the disk cut short was not written: its reader skips it.
+pub(crate) fn append(path: &Path, record: &[u8]) -> Result<(), Lost> {
+    let mut file = open(path).ok_or(Lost::Unwritable)?;
+    let before = length(&file).ok_or(Lost::Unwritable)?;
+    if before.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX)) > MOST {
+        return Err(Lost::Full);
     }
     // Behind a record that a full disk has cut, this one needs a line of its own, or both would be lost.
     let written = if ends_its_line(&file) {
-        file.write(record).ok()? == record.len()
+        file.write(record).is_ok_and(|n| n == record.len())
     } else {
         let apart = [b"\n", record].concat();
-        file.write(&apart).ok()? == apart.len()
+        file.write(&apart).is_ok_and(|n| n == apart.len())
     };
-    written.then_some(())
+    if written { Ok(()) } else { Err(Lost::Unwritable) }
 }
 
 fn length(file: &File) -> Option<u64> {
@@ -45,12 +48,12 @@ fn ends_its_line(file: &File) -> bool {
     false
 }
 
-/// One byte in the file of what was dropped. Where even that fails nobody can be told.
-pub(crate) fn count_one(path: &Path) {
+/// One byte in the file of what was dropped, which says why. Where even that fails nobody can be told.
+pub(crate) fn count_one(path: &Path, why: Lost) {
     if let Some(mut file) = open(path)
         && file.metadata().is_ok_and(|m| m.len() < MOST_DROPPED)
     {
-        let _ = file.write(b".");
+        let _ = file.write(&[why as u8]);
     }
 }
 

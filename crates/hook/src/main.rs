@@ -2,7 +2,8 @@
 //! journal, rings the running app, and ends, within two seconds whatever happens. It prints nothing, exits with 0, and
 //! uses the standard library only: agy waits for it.
 //!
-//! It knows no event's meaning and reads no JSON. What it can't write down it counts, one byte in a second file.
+//! It knows no event's meaning and reads no JSON. What it can't write down it counts, one byte in a second file
+//! that says why.
 
 mod args;
 mod body;
@@ -20,6 +21,7 @@ use std::{
     time::Duration,
 };
 
+use body::Missing;
 use event::Event;
 
 /// How long agy may take to hand over the event, and how long the journal's disk may take to write it. Together they
@@ -37,7 +39,7 @@ fn main() {
         thread::Builder::new().spawn(move || {
             let body = body::read();
             if !taken.swap(true, Ordering::SeqCst) {
-                event.deliver(body.as_deref());
+                event.deliver(body.as_deref().map_err(|why| *why));
             }
             // Nobody listens once the time is up.
             let _ = done.send(());
@@ -45,14 +47,14 @@ fn main() {
     };
     if worker.is_err() {
         // No thread could be had, so nothing would end a reading that hangs.
-        event.deliver(None);
+        event.deliver(Err(Missing::Late));
         exit(0);
     }
     if ended.recv_timeout(READING).is_err() {
         if !taken.swap(true, Ordering::SeqCst) {
             // Written by a thread as well, for a disk may hang, too. Without one the event is lost, and agy goes on.
             let _ = thread::Builder::new().spawn(move || {
-                event.deliver(None);
+                event.deliver(Err(Missing::Late));
                 let _ = done.send(());
             });
         }

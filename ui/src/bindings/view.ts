@@ -96,7 +96,7 @@ export type Scan = { done: number, total: number, };
 
 export type HostNote = { 
 /**
- * Closed list: `no_home`, `unreadable_folder`, `schema_drift`, `poll_only`, `store_rebuilt`, `person_rebuilt`, `settings_reset`, `settings_bad`, `time_zone`,
+ * Closed list: `no_home`, `unreadable_folder`, `schema_drift`, `poll_only`, `store_rebuilt`, `person_rebuilt`, `settings_unreadable`, `settings_reset`, `settings_bad`, `time_zone`,
  * `other_engine`, `source_failed`; the desktop host adds `no_tray` and `no_notifications`.
  */
 code: string, message: string, };

@@ -1,5 +1,7 @@
 //! What doctor finds of the hooks: how they stand, what hinders them, and what of their events was dropped.
 
+use std::{io::Read as _, path::Path};
+
 use agenthub_agy::hook_payload::Dropped;
 use agenthub_store::{HookCount, Store};
 
@@ -10,12 +12,13 @@ use crate::{
     view::{ErrorView, Finding, HooksState, HooksStatus, Level},
 };
 
+/// The file of what was lost has this many bytes at most.
+const MOST_LOST: u64 = 1 << 20;
+
 /// The findings, and how many events were accepted and dropped.
 pub(super) fn findings(reader: &Store, asked: &Asked<'_>) -> Result<(Vec<Finding>, u32, u32), ErrorView> {
     let (accepted, dropped) = reader.hook_counts().map_err(|e| store_error(&e))?;
-    // One byte for each.
-    let lost = std::fs::symlink_metadata(asked.places.journal_dropped())
-        .map_or(0, |m| if m.is_file() { m.len() } else { 0 });
+    let dropped = with_lost(&dropped, &asked.places.journal_dropped());
     let mut found = match &asked.status {
         Ok(status) => standing(status),
         Err(e) => vec![finding(Level::Warning, "hooks_unknown", e.message.clone())],
@@ -24,12 +27,32 @@ pub(super) fn findings(reader: &Store, asked: &Asked<'_>) -> Result<(Vec<Finding
         let level = if f.loses { Level::Warning } else { Level::Note };
         Finding { advice: Some(f.advice), ..finding(level, f.code, f.message) }
     }));
-    found.extend(events(&accepted, &dropped, lost));
-    Ok((found, total(&accepted, 0), total(&dropped, lost)))
+    found.extend(events(&accepted, &dropped));
+    Ok((found, total(accepted.iter().map(|c| c.count)), total(dropped.iter().map(|(_, n)| *n))))
 }
 
-fn total(all: &[HookCount], more: u64) -> u32 {
-    u32::try_from(all.iter().map(|c| c.count).sum::<u64>() + more).unwrap_or(u32::MAX)
+fn total(counts: impl Iterator<Item = u64>) -> u32 {
+    u32::try_from(counts.sum::<u64>()).unwrap_or(u32::MAX)
+}
+
+/// How often each reason dropped an event: what the journal's reader counted, and what the hook program could not write
+/// down, of which the file `lost` has one byte each.
+fn with_lost(dropped: &[HookCount], lost: &Path) -> Vec<(Dropped, u64)> {
+    // A link or a pipe at its place is not ours; and it has a bound.
+    let is_file = std::fs::symlink_metadata(lost).is_ok_and(|m| m.is_file());
+    let mut bytes = Vec::new();
+    if is_file && let Ok(file) = std::fs::File::open(lost) {
+        // What can be read of it counts.
+        let _ = file.take(MOST_LOST).read_to_end(&mut bytes);
+    }
+    Dropped::ALL
+        .into_iter()
+        .map(|reason| {
+            let counted = dropped.iter().filter(|d| d.name == reason.name()).map(|d| d.count).sum::<u64>();
+            let lost = bytes.iter().filter(|b| Dropped::of_mark(**b) == reason).count();
+            (reason, counted + u64::try_from(lost).unwrap_or(u64::MAX))
+        })
+        .collect()
 }
 
 /// How our hook stands in agy's configuration (spec H5), and what stands beside it.
@@ -72,22 +95,23 @@ fn names(all: &[String]) -> String {
     all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What hooks told, and what of it was dropped and why; `lost` found the journal full.
-fn events(accepted: &[HookCount], dropped: &[HookCount], lost: u64) -> Vec<Finding> {
+/// What hooks told, and what of it was dropped and why.
+fn events(accepted: &[HookCount], dropped: &[(Dropped, u64)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(last) = accepted.iter().map(|c| c.last_at).max() {
         let each: Vec<String> = accepted.iter().map(|c| format!("{} {}", c.count, c.name)).collect();
         let message = format!("Hook events: {}; the last one at {}.", each.join(", "), last.rfc3339());
         findings.push(finding(Level::Ok, "hook_events", message));
     }
-    let counts = dropped.iter().map(|d| (d.name.as_str(), d.count)).chain([(Dropped::Full.name(), lost)]);
-    for (name, count) in counts.filter(|(_, count)| *count > 0) {
-        let words = Dropped::ALL.into_iter().find(|r| r.name() == name).map_or("", Dropped::words);
-        let level = if name == Dropped::Full.name() { Level::Warning } else { Level::Note };
-        let n = usize::try_from(count).unwrap_or(usize::MAX);
+    for (reason, count) in dropped.iter().filter(|(_, count)| *count > 0) {
+        let level = match reason {
+            Dropped::Full | Dropped::Unwritable => Level::Warning,
+            _ => Level::Note,
+        };
+        let n = usize::try_from(*count).unwrap_or(usize::MAX);
         let events = plural(n, "hook event was", "hook events were");
-        let message = format!("{count} {events} dropped: {words}.");
-        findings.push(finding(level, &format!("hook_dropped_{name}"), message));
+        let message = format!("{count} {events} dropped: {}.", reason.words());
+        findings.push(finding(level, &format!("hook_dropped_{}", reason.name()), message));
     }
     findings
 }

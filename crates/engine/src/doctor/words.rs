@@ -1,5 +1,7 @@
 //! Titles and advice, by code. A code without its own has its words for a title.
 
+use crate::settings::{CORRECT_IT, NAME_IT_BACK};
+
 pub(super) fn plural<'a>(n: usize, one: &'a str, many: &'a str) -> &'a str {
     if n == 1 { one } else { many }
 }
@@ -13,7 +15,7 @@ pub(super) fn title(code: &str) -> String {
         "store_rebuilt" => "Store rebuilt",
         "person_rebuilt" => "Your file rebuilt",
         "source_failed" => "Data folder",
-        "settings_reset" | "settings_bad" => "Settings",
+        "settings_reset" | "settings_unreadable" | "settings_bad" => "Settings",
         "time_zone" => "Time zone",
         "other_engine" => "Another AgentHub",
         "no_notifications" => "Notifications",
@@ -74,7 +76,8 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
         }
         "store_rebuilt" => "Nothing to do: the numbers come from agy's own files.",
         "settings_bad" => "Correct them in settings.json, or set them in the window.",
-        "settings_reset" => "Nothing to do: the old file is kept beside the new one.",
+        "settings_unreadable" => CORRECT_IT,
+        "settings_reset" => NAME_IT_BACK,
         "time_zone" => {
             "Set the time zone in settings.json or in the window, by its IANA name such as `Europe/Berlin`."
         }
@@ -112,8 +115,14 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
         "hook_dropped_not_the_cli" | "hook_dropped_no_tool" => {
             "Nothing to do: these are no events of a session in the terminal."
         }
-        "hook_dropped_unreadable" | "hook_dropped_full" => {
-            "See that the disk has room. States are right all the same: agy's database tells the rest."
+        "hook_dropped_unreadable" | "hook_dropped_unwritable" => {
+            "See that the disk has room and the data folder can be written. States are right all the same: agy's database tells the rest."
+        }
+        "hook_dropped_full" => {
+            "Start AgentHub now and then: it empties the journal. States are right all the same: agy's database tells the rest."
+        }
+        "hook_dropped_empty" | "hook_dropped_bad_body" | "hook_dropped_bad_id" => {
+            "Nothing to do if somebody started the hook by hand: agy hands over a message each time. If there are many, update AgentHub."
         }
         c if c.starts_with("hook_dropped_") => {
             "Nothing to do: agy's database tells the rest. If there are many, update AgentHub."

@@ -111,6 +111,9 @@ fn p3_a_file_that_does_not_parse_is_kept_aside_and_said() {
             assert_eq!(r.values, Settings::default());
             assert!(r.file_problem.as_ref().is_some_and(|m| m.contains(BROKEN)), "{r:?}");
             assert!(!p.file.path.exists());
+            let said = r.notes();
+            assert_eq!(said.iter().map(|n| n.code.as_str()).collect::<Vec<_>>(), ["settings_reset"]);
+            assert!(said[0].message.ends_with(NAME_IT_BACK), "{said:?}");
         }
         assert_eq!(fs::read(&p.aside()[0]).unwrap(), text);
         // Once there are settings again, nothing is said; the old file stays.
@@ -125,6 +128,9 @@ fn p3_a_file_that_is_being_written_is_left_alone_until_it_rests() {
     let p = Place::with(b"{\"board_hours\": ");
     let r = p.file.read();
     assert!(r.file_problem.is_some() && p.file.path.exists() && p.file.has_changed_since(&r));
+    let said = r.notes();
+    assert_eq!(said.iter().map(|n| n.code.as_str()).collect::<Vec<_>>(), ["settings_unreadable"]);
+    assert!(said[0].message.ends_with(CORRECT_IT) && !said[0].message.contains("kept"), "{said:?}");
     p.put(b"{\"board_hours\": 4}");
     let r = p.file.read();
     assert_eq!((r.values.board_hours, r.file_problem.clone()), (4, None));
