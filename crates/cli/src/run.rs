@@ -76,7 +76,9 @@ pub(crate) fn main() -> ExitCode {
             }
             tracing::debug!("{e:?}");
             complain(&format!("agenthub: {message} ({code})"));
-            ExitCode::from(if code == "bad_request" { 2 } else { 1 })
+            // What was typed can't be.
+            let is_misuse = matches!(code, "bad_request" | "endpoint_refused" | "header_refused");
+            ExitCode::from(if is_misuse { 2 } else { 1 })
         }
     }
 }

@@ -129,15 +129,7 @@ pub(crate) fn named(reader: &Store, text: &str) -> Result<SessionId, ErrorView> 
     if let Some(id) = SessionId::parse(text) {
         return Ok(id);
     }
-    let start = text.trim().to_ascii_lowercase();
-    if start.is_empty() || !start.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
-        return Err(not_found(text));
-    }
-    if start.len() < LEAST_BEGINNING {
-        return Err(bad(format!(
-            "`{text}` is too short: give at least {LEAST_BEGINNING} characters of the id."
-        )));
-    }
+    let start = beginning(text)?;
     let found = reader.beginning(&start, MOST_NAMED + 1).map_err(|e| store_error(&e))?;
     match found.as_slice() {
         [] => Err(not_found(text)),
@@ -150,12 +142,31 @@ pub(crate) fn named(reader: &Store, text: &str) -> Result<SessionId, ErrorView> 
             if several.len() > most {
                 names.push("and more".to_owned());
             }
-            Err(bad(format!(
-                "Several sessions begin with `{text}`; give more of the id: {}.",
-                names.join(", ")
-            )))
+            Err(ambiguous(text, &names))
         }
     }
+}
+
+/// What the id begins with that somebody gave in short.
+///
+/// # Errors
+/// `not_found` for what no id begins with, `bad_request` for too little of one.
+pub(crate) fn beginning(text: &str) -> Result<String, ErrorView> {
+    let start = text.trim().to_ascii_lowercase();
+    if start.is_empty() || !start.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
+        return Err(not_found(text));
+    }
+    if start.len() < LEAST_BEGINNING {
+        return Err(bad(format!(
+            "`{text}` is too short: give at least {LEAST_BEGINNING} characters of the id."
+        )));
+    }
+    Ok(start)
+}
+
+/// `bad_request`: more than one id begins so.
+pub(crate) fn ambiguous(text: &str, which: &[String]) -> ErrorView {
+    bad(format!("Several sessions begin with `{text}`; give more of the id: {}.", which.join(", ")))
 }
 
 fn session_ref(id: &SessionId, name: Option<&str>) -> view::SessionRef {

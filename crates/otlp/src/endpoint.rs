@@ -45,14 +45,7 @@ impl Endpoint {
                  `authorization: Basic …`.",
             ));
         }
-        let Some((scheme, _)) = text.split_once("://") else {
-            let http = if is_loopback(bare_host(authority)) { "http" } else { "https" };
-            return Err(refused(format!(
-                "The endpoint `{}` has no scheme. Is it {http}://{}?",
-                shown(text),
-                shown(text)
-            )));
-        };
+        let Some((scheme, _)) = text.split_once("://") else { return Err(without_scheme(text, authority)) };
         match scheme.to_ascii_lowercase().as_str() {
             "http" | "https" => {}
             "grpc" | "grpcs" => {
@@ -152,6 +145,33 @@ impl fmt::Debug for Endpoint {
     }
 }
 
+/// What to say about a text without `://`. Something is suggested only where it would be taken.
+fn without_scheme(text: &str, authority: &str) -> Refusal {
+    let (meant, what) = match mistyped_scheme(text) {
+        Some((scheme, rest)) => (format!("{scheme}://{rest}"), "has no `://` behind its scheme"),
+        None => {
+            let http = if is_loopback(bare_host(authority)) { "http" } else { "https" };
+            (format!("{http}://{text}"), "has no scheme")
+        }
+    };
+    match Endpoint::parse(&meant, false) {
+        Ok(_) => refused(format!("The endpoint `{}` {what}. Is it {}?", shown(text), shown(&meant))),
+        // It names the next fault, and repeats no password that stands behind the mistyped scheme.
+        Err(next) => next,
+    }
+}
+
+/// `http:/host`, `https//host`, `http:host`: the scheme and what was meant to stand behind `://`.
+fn mistyped_scheme(text: &str) -> Option<(&'static str, &str)> {
+    ["https", "http"].into_iter().find_map(|scheme| {
+        let (head, rest) = text.split_at_checked(scheme.len())?;
+        let host = rest.strip_prefix(':').unwrap_or(rest).trim_start_matches('/');
+        // A host that is called `http` has a port behind its colon.
+        let is_port = rest.starts_with(':') && host.split('/').next()?.bytes().all(|b| b.is_ascii_digit());
+        (head.eq_ignore_ascii_case(scheme) && host.len() < rest.len() && !is_port).then_some((scheme, host))
+    })
+}
+
 fn refused(message: impl Into<String>) -> Refusal {
     Refusal::new("endpoint_refused", message)
 }
@@ -240,6 +260,15 @@ mod tests {
             ("localhost:4318", "Is it http://localhost:4318?"),
             ("otlp.example.org/v1/traces", "Is it https://otlp.example.org/v1/traces?"),
             ("[::1]:4318", "Is it http://[::1]:4318?"),
+            ("http:/127.0.0.1:4318", "Is it http://127.0.0.1:4318?"),
+            ("http:localhost:4318", "Is it http://localhost:4318?"),
+            ("https//x.com", "Is it https://x.com?"),
+            ("HTTPS:/x.com/v1", "Is it https://x.com/v1?"),
+            ("http:4318", "Is it https://http:4318?"),
+            ("https-proxy.example", "Is it https://https-proxy.example?"),
+            ("http:/::1:4318", "brackets"),
+            ("e.org:99999", "1 to 65535"),
+            ("http:/", "no"),
             ("grpc://localhost:4317", "gRPC"),
             ("ftp://e.org", "`ftp`"),
             ("http://", "no"),
@@ -262,7 +291,13 @@ mod tests {
 
     #[test]
     fn r4_a_password_in_the_address_is_refused_and_not_repeated() {
-        for given in ["https://ada:hunter2@e.org", "ada:hunter2@e.org", "grpc://hunter2@e.org/x"] {
+        for given in [
+            "https://ada:hunter2@e.org",
+            "ada:hunter2@e.org",
+            "http:/ada:hunter2@e.org",
+            "https//hunter2@e.org",
+            "grpc://hunter2@e.org/x",
+        ] {
             let refusal = Endpoint::parse(given, false).expect_err(given);
             assert!(refusal.message.contains("header"), "{refusal}");
             assert!(!refusal.message.contains("hunter2"), "{refusal}");

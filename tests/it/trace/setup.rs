@@ -130,7 +130,8 @@ fn r4_what_can_not_work_is_refused_by_name_and_nothing_is_written() {
         let out = rig.agenthub(&[&["trace", "install", "--json"], &args[..]].concat());
         let told: Value = serde_json::from_slice(&out.stdout).unwrap();
         assert_eq!(told["error"]["code"], code, "{args:?}: {told}");
-        assert!(!out.status.success() && !hooks_json(&rig).exists(), "{args:?}");
+        assert_eq!(out.status.code(), Some(2), "wrong use: {args:?}");
+        assert!(!hooks_json(&rig).exists(), "{args:?}");
         assert!(!config_file(&rig, "settings.json").exists(), "{args:?}");
     }
 }
@@ -172,8 +173,57 @@ fn r11_a_session_is_sent_once_more_under_the_same_ids_and_a_dry_run_prints_it() 
     assert_eq!((told["turns"].clone(), told["spans"].clone()), (json!(1), json!(4)));
     let again = t.until("once more", |s| s.len() == 8);
     assert_eq!(distinct(&again).keys().collect::<Vec<_>>(), distinct(&first).keys().collect::<Vec<_>>());
+    let short = t.rig.json(&["trace", "export", "--session", &id[..8], "--dry-run", "--json"]);
+    assert_eq!(short["session"], id.as_str());
+    let twin = format!("{}{}", &id[..35], if id.ends_with('0') { '1' } else { '0' });
+    std::fs::create_dir_all(t.rig.home.root().join("antigravity-cli/brain").join(&twin)).unwrap();
+    for (said, code) in [(&id[..8], "bad_request"), (&id[..3], "bad_request"), ("Send me", "not_found")] {
+        let out = t.rig.agenthub(&["trace", "export", "--session", said, "--dry-run", "--json"]);
+        let told = serde_json::from_slice::<Value>(&out.stdout).unwrap();
+        assert_eq!(told["error"]["code"], code, "{said}: {told}");
+        let names = told["error"]["message"].as_str().unwrap().contains(&twin);
+        assert_eq!(names, said.len() == 8 && code == "bad_request", "{told}");
+    }
     let out = t.rig.agenthub(&["trace", "export", "--session", &uuid(), "--json"]);
     assert_eq!(serde_json::from_slice::<Value>(&out.stdout).unwrap()["error"]["code"], "not_found");
+}
+
+#[test]
+fn p4_while_tracing_is_off_nothing_is_sent_on_anybodys_word() {
+    let t = Traced::new();
+    let id = uuid();
+    let mut agy = t.agy(&id);
+    turn(&mut agy, "Send me", 1);
+    let before = t.until("the turn", |s| distinct(s).len() == 2).len();
+    agy.close().unwrap();
+    t.work();
+    ok(&t.rig, &["trace", "uninstall"]);
+    for args in [&["trace", "test"][..], &["trace", "export", "--session", &id]] {
+        let out = t.rig.agenthub(&[args, &["--json"]].concat());
+        let told: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(
+            (out.status.code(), told["error"]["code"].clone()),
+            (Some(1), json!("tracing_off")),
+            "{args:?}"
+        );
+        assert!(told["error"]["message"].as_str().unwrap().contains("`agenthub trace install`"), "{told}");
+    }
+    let shown = ok(&t.rig, &["trace", "export", "--session", &id, "--dry-run"]);
+    assert!(shown.contains("resourceSpans"), "{shown}");
+    assert_eq!(t.backend.spans().len(), before, "nothing was sent");
+    // The destination that was kept is there again.
+    ok(&t.rig, &["trace", "install"]);
+    assert_eq!(t.rig.json(&["trace", "test", "--json"])["ok"], true);
+}
+
+#[test]
+fn r1_a_removal_names_only_what_went() {
+    let rig = Rig::new();
+    for purge in [&["--purge", "--dry-run"][..], &["--purge"], &[]] {
+        let told = ok(&rig, &[&["trace", "uninstall"], purge].concat());
+        assert!(!told.contains("settings.json") && !told.contains("are kept"), "{purge:?}: {told}");
+        assert!(!told.contains("Gone:") && !told.contains("Would go:"), "{purge:?}: {told}");
+    }
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! Sending on the person's word: a test, or a session once more (spec R11).
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
+use agenthub_agy::Surface;
 use agenthub_core::SessionId;
 use agenthub_otlp::{
     DestinationId, Encoding, Target,
@@ -10,21 +14,26 @@ use agenthub_otlp::{
 };
 
 use super::{
-    Tracer,
+    Tracer, TracingSettings,
     outbox::{Outbox, Spool, as_json, sender},
     setup::{bad_request, refused},
     standing::attempt,
 };
-use crate::view::{ErrorView, SCHEMA, TracingAttempt, TracingExport, TracingTest, TracingTests};
+use crate::{
+    queries::{ambiguous, beginning},
+    view::{ErrorView, SCHEMA, TracingAttempt, TracingExport, TracingTest, TracingTests},
+};
 
 /// So long the command waits for backends.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// So many ids are named where several begin alike.
+const MOST_NAMED: usize = 5;
 
 impl Tracer {
     /// Sends one span to each destination that is switched on, past the queue.
     ///
     /// # Errors
-    /// `bad_request` without any destination.
+    /// `bad_request` without any destination, `tracing_off` while tracing is off.
     pub fn test(&self) -> Result<TracingTests, ErrorView> {
         let (settings, _) = self.settings();
         let secrets = self.secrets()?;
@@ -34,6 +43,7 @@ impl Tracer {
                 "There is no destination to test. Run `agenthub trace install --endpoint URL`.".to_owned(),
             ));
         }
+        may_send(&settings, "`agenthub trace status` shows what is kept")?;
         let now = self.now();
         let mut tests = Vec::new();
         for d in enabled {
@@ -74,13 +84,18 @@ impl Tracer {
     /// Sends every turn of a session once more, under the same ids, or shows what would be sent.
     ///
     /// # Errors
-    /// `not_found` for a session that left neither a database nor a transcript, `bad_request` without any destination.
+    /// `not_found` for a session that left neither a database nor a transcript, `bad_request` without any destination or
+    /// for the beginning of several ids, `tracing_off` while tracing is off and it is no dry run.
     pub fn export(&self, session: &str, dry_run: bool) -> Result<TracingExport, ErrorView> {
         let not_found = || ErrorView {
             code: "not_found".to_owned(),
-            message: format!("There is no session {session} in {}.", self.config.gemini_dir.display()),
+            message: format!(
+                "There is no session {} in {}. `agenthub sessions` lists them.",
+                session.chars().take(60).collect::<String>(),
+                self.config.gemini_dir.display()
+            ),
         };
-        let id = SessionId::parse(session).ok_or_else(not_found)?;
+        let id = self.named(session)?.ok_or_else(not_found)?;
         let mut spool = Spool::new(self)?;
         let (settings, _) = self.settings();
         let enabled: Vec<_> =
@@ -89,6 +104,9 @@ impl Tracer {
             return Err(bad_request(
                 "There is no destination to send to. Run `agenthub trace install --endpoint URL`.".to_owned(),
             ));
+        }
+        if !dry_run {
+            may_send(&settings, "`--dry-run` shows what would be sent")?;
         }
         let surface = self.surface_of(&id).ok_or_else(not_found)?;
         let forest = self.forest(&surface, &settings);
@@ -129,18 +147,62 @@ impl Tracer {
         Ok(TracingExport { schema: SCHEMA, session, turns, spans, ok, destinations, requests })
     }
 
-    /// Where the conversation is: the CLI's folder, else that of another product.
-    fn surface_of(&self, id: &SessionId) -> Option<agenthub_agy::Surface> {
-        use agenthub_agy::Surface;
+    /// The session of this id, or the only one whose id begins so: in agy's folders, for the store has the CLI's alone.
+    fn named(&self, session: &str) -> Result<Option<SessionId>, ErrorView> {
+        if let Some(id) = SessionId::parse(session) {
+            return Ok(Some(id));
+        }
+        let start = beginning(session)?;
+        let mut found = BTreeSet::new();
+        for surface in self.surfaces() {
+            let home = self.home(&surface);
+            let brain = home.cli().join("brain");
+            for entry in
+                [home.conversations(), brain].iter().filter_map(|f| std::fs::read_dir(f).ok()).flatten()
+            {
+                let name =
+                    entry.ok().map(|e| e.file_name().to_string_lossy().into_owned()).unwrap_or_default();
+                let id = SessionId::parse(name.strip_suffix(".db").unwrap_or(&name));
+                found.extend(id.filter(|id| id.as_str().starts_with(&start)));
+            }
+        }
+        if found.len() > 1 {
+            let which: Vec<String> = found.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+            return Err(ambiguous(session, &which));
+        }
+        Ok(found.pop_first())
+    }
 
+    /// Where the conversation is: the CLI's folder, else that of another product.
+    fn surface_of(&self, id: &SessionId) -> Option<Surface> {
         let has = |s: &Surface| {
             let home = self.home(s);
             home.conversation(id).exists() || home.brain(id).exists()
         };
+        self.surfaces().into_iter().find(has)
+    }
+
+    /// The CLI first, then other products in agy's home.
+    fn surfaces(&self) -> Vec<Surface> {
         let folders = std::fs::read_dir(&self.config.gemini_dir).into_iter().flatten();
         let others = folders.filter_map(|f| Surface::named(f.ok()?.file_name().to_str()?));
-        std::iter::once(Surface::CLI).chain(others).find(has)
+        std::iter::once(Surface::CLI).chain(others).collect()
     }
+}
+
+/// No connection is made while tracing is off, whoever asks (spec P4).
+///
+/// # Errors
+/// `tracing_off`, with what else there is to do.
+fn may_send(settings: &TracingSettings, instead: &str) -> Result<(), ErrorView> {
+    if settings.enabled {
+        return Ok(());
+    }
+    let message = format!(
+        "Tracing is off, so nothing is sent. `agenthub trace install` switches it on again, with the destinations that are \
+         kept; {instead}."
+    );
+    Err(ErrorView { code: "tracing_off".to_owned(), message })
 }
 
 /// Sends until nothing waits. A child that sends to the same backend just now takes ours along, so it is waited for.

@@ -65,19 +65,28 @@ impl TracingSettings {
                 &empty
             }
         };
-        let mut field = Field { object, problems: &mut problems };
+        let mut field = Field { object, place: "tracing", problems: &mut problems };
         let mut settings = TracingSettings {
             enabled: field.value("enabled"),
             since: field.value("since"),
             destinations: Vec::new(),
             user: field.value("user"),
             host_name: field.value("host_name"),
-            content: field.value("content"),
-            surfaces: field.value("surfaces"),
+            content: Content::default(),
+            surfaces: BTreeMap::new(),
             file: field.value("file"),
             strangers: Vec::new(),
         };
+        let surfaces: Map<String, Value> = field.value("surfaces");
         let all: Vec<Value> = field.value("destinations");
+        let written: Map<String, Value> = field.value("content");
+        settings.content = content(&written, &mut problems);
+        let mut field = Field { object: &surfaces, place: "tracing.surfaces", problems: &mut problems };
+        for folder in surfaces.keys() {
+            if let Some(on) = field.given(folder) {
+                settings.surfaces.insert(folder.clone(), on);
+            }
+        }
         for (n, one) in all.into_iter().enumerate() {
             let key = || format!("tracing.destinations.{n}");
             let wrong = match serde_json::from_value::<Destination>(one.clone()) {
@@ -95,9 +104,7 @@ impl TracingSettings {
             settings.strangers.push(one);
         }
         typos(object.keys(), &TRACING, "tracing", &mut problems);
-        if let Some(content) = object.get("content").and_then(Value::as_object) {
-            typos(content.keys(), &CONTENT, "tracing.content", &mut problems);
-        }
+        typos(written.keys(), &CONTENT, "tracing.content", &mut problems);
         if settings.file.as_ref().is_some_and(|f| !f.is_absolute()) {
             let message = "it is an absolute path".to_owned();
             problems.push(Problem { key: "tracing.file".to_owned(), message });
@@ -165,20 +172,47 @@ fn typos<'k>(
     }
 }
 
+/// The switches of what leaves, each by itself: a bad one is off.
+fn content(object: &Map<String, Value>, problems: &mut Vec<Problem>) -> Content {
+    let mut field = Field { object, place: "tracing.content", problems };
+    let content = Content {
+        prompts: field.value("prompts"),
+        answers: field.value("answers"),
+        thinking: field.value("thinking"),
+        arguments: field.value("arguments"),
+        results: field.value("results"),
+        longest: field.given("longest").unwrap_or(Content::LONGEST),
+    };
+    if (1..=Content::MOST).contains(&content.longest) {
+        return content;
+    }
+    let message = format!("it is a whole number from 1 to {}; the default stands in", Content::MOST);
+    problems.push(Problem { key: "tracing.content.longest".to_owned(), message });
+    Content { longest: Content::LONGEST, ..content }
+}
+
 struct Field<'a> {
     object: &'a Map<String, Value>,
+    /// The key of that object.
+    place: &'a str,
     problems: &'a mut Vec<Problem>,
 }
 
 impl Field<'_> {
     fn value<T: DeserializeOwned + Default>(&mut self, key: &str) -> T {
-        match self.object.get(key) {
-            None | Some(Value::Null) => T::default(),
-            Some(v) => serde_json::from_value(v.clone()).unwrap_or_else(|e| {
+        self.given(key).unwrap_or_default()
+    }
+
+    /// `None` where nothing is given, or nothing that can be.
+    fn given<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+        let value = self.object.get(key).filter(|v| !v.is_null())?;
+        match serde_json::from_value(value.clone()) {
+            Ok(value) => Some(value),
+            Err(e) => {
                 let message = format!("{e}; the default stands in");
-                self.problems.push(Problem { key: format!("tracing.{key}"), message });
-                T::default()
-            }),
+                self.problems.push(Problem { key: format!("{}.{key}", self.place), message });
+                None
+            }
         }
     }
 }
@@ -207,19 +241,25 @@ mod tests {
         let (s, problems) = of(json!({
             "enabled": true, "user": "loud", "content": {"prompts": true, "longest": "x"}, "file": "here",
             "destinations": [{"id": "a", "endpoint": "http://localhost:4318"}, 7, {"id": "a", "endpoint": "x"}],
-            "surfaces": {"antigravity-ide": false}, "later": 1
+            "surfaces": {"antigravity-ide": false, "antigravity-cli": "off"}, "later": 1
         }));
         assert_eq!(
             problems,
             [
                 "tracing.user",
-                "tracing.content",
+                "tracing.content.longest",
+                "tracing.surfaces.antigravity-cli",
                 "tracing.destinations.1",
                 "tracing.destinations.2",
                 "tracing.file"
             ]
         );
-        assert!(s.is_on() && s.user == UserName::None && !s.content.prompts);
+        assert!(s.is_on() && s.user == UserName::None && s.content.prompts);
+        for (longest, counts) in [(json!(-1), Content::LONGEST), (json!(0), Content::LONGEST), (json!(1), 1)]
+        {
+            let (s, _) = of(json!({"content": {"prompts": true, "answers": "yes", "longest": longest}}));
+            assert_eq!(s.content, Content { prompts: true, longest: counts, ..Content::default() });
+        }
         assert_eq!(s.destinations.len(), 1);
         assert!(!s.wants(&Surface::named("antigravity-ide").unwrap()) && s.wants(&Surface::CLI));
         assert_eq!(of(json!([])).1, ["tracing"]);

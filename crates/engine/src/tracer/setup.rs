@@ -307,13 +307,17 @@ impl Tracer {
     ) -> Result<TracingChange, ErrorView> {
         let hooks = Hooks::tracing(&self.config)?;
         let mut plan = hooks.plan(HooksAction::Remove)?;
-        let notes = if purge { self.what_goes(dry_run) } else { vec![KEPT.to_owned()] };
+        let kept = || self.has_section() || self.secrets_path().exists();
+        let notes = match purge {
+            true => self.what_goes(dry_run),
+            false => kept().then(|| KEPT.to_owned()).into_iter().collect(),
+        };
         if !dry_run {
             as_shown(&plan, token)?;
             if plan.changes {
                 plan = hooks.apply(&plan.token)?;
             }
-            if self.settings_file().section("tracing").is_ok_and(|s| s.is_some()) {
+            if self.has_section() {
                 let patch = if purge { Value::Null } else { json!({ "enabled": false }) };
                 self.settings_file().merge(&json!({ "tracing": patch }))?;
             }
@@ -342,6 +346,10 @@ impl Tracer {
             self.write_settings(&before, &after, &["enabled"])?;
         }
         Ok(plan)
+    }
+
+    fn has_section(&self) -> bool {
+        self.settings_file().section("tracing").is_ok_and(|s| s.is_some())
     }
 
     /// What a purge takes away, by name.
@@ -382,7 +390,12 @@ impl Tracer {
         }
         let paths = [self.secrets_path(), self.places.tracing()];
         notes.extend(paths.iter().filter(|p| p.exists()).map(|p| format!("{goes} {}", for_people(p))));
-        notes.push(format!("{goes} the section `tracing` of settings.json."));
+        if self.has_section() {
+            notes.push(format!("{goes} the section `tracing` of settings.json."));
+        }
+        if notes.is_empty() {
+            notes.push("Nothing of tracing was there to take away.".to_owned());
+        }
         notes
     }
 
