@@ -202,7 +202,13 @@ fn h2_undo_restores_what_was_and_again_what_came() {
     assert_eq!(home.state(), "installed");
     // What was changed since would be lost.
     std::fs::write(home.hooks_json(), format!("{installed}\n")).unwrap();
-    home.refuses(&["undo"], "ECHANGED");
+    std::fs::write(home.hooks_json(), installed.replace("\"timeout\": 3", "\"timeout\": 4")).unwrap();
+    let said = home.refuses(&["undo"], "ECHANGED");
+    let lines: Vec<&str> = said.lines().filter(|l| l.starts_with(['+', '-'])).collect();
+    assert!(
+        lines.len() == 2 && lines[0].contains("\"timeout\": 3") && lines[1].contains("\"timeout\": 4"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -508,8 +514,15 @@ fn h5_switched_off_and_stale_are_told_apart() {
     assert_eq!(home.state(), "stale_command");
     home.done(&["install"]);
     assert_eq!(home.text(), on);
-    std::fs::write(home.hooks_json(), r#"{"agenthub": {}}"#).unwrap();
-    assert_eq!(home.state(), "incomplete");
+    // Nothing in it starts our forwarder: it is somebody's.
+    for theirs in [r#"{"agenthub": {}}"#, r#"{"agenthub": {"Stop": []}}"#] {
+        std::fs::write(home.hooks_json(), theirs).unwrap();
+        assert_eq!(home.state(), "foreign");
+        for action in ["install", "remove"] {
+            home.refuses(&[action], "EFOREIGN");
+        }
+        assert_eq!(home.text(), theirs);
+    }
 }
 
 #[test]

@@ -334,8 +334,10 @@ impl Hooks {
             HooksAction::Undo => {
                 let backup = memory.backup.as_ref().filter(|b| Path::new(&b.file) == hooks_json.named);
                 let backup = backup.ok_or(Hindrance::NothingToUndo)?;
-                if current != backup.after.as_ref().map(String::as_bytes) {
-                    return Err(files::changed(&hooks_json.named).into());
+                let ours = backup.after.as_ref().map(String::as_bytes);
+                if current != ours {
+                    let since = hooks::difference(ours, current);
+                    return Err(files::changed_since_ours(&hooks_json.named, &since).into());
                 }
                 let new = backup.before.clone().map(String::into_bytes);
                 Edit { changed: new.as_deref() != current, empty: false, new, warnings: Vec::new() }

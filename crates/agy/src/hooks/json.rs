@@ -58,6 +58,13 @@ impl<'a> Document<'a> {
         if let Err(e) = serde_json::from_str::<IgnoredAny>(text) {
             let what = e.to_string();
             let what = what.split(" at line ").next().unwrap_or_default();
+            if is_behind_last(text, e.line(), e.column()) {
+                return Err(bad_at(
+                    e.line(),
+                    e.column().max(1),
+                    "there is a comma after the last entry; take it out",
+                ));
+            }
             let hint = if what.starts_with("trailing comma") || what.starts_with("trailing characters") {
                 ""
             } else {
@@ -76,6 +83,15 @@ impl<'a> Document<'a> {
     pub(super) fn slice(&self, at: Range<usize>) -> &'a str {
         self.text.get(at).unwrap_or_default()
     }
+}
+
+/// Whether the reader stopped at a bracket that closes behind a comma.
+fn is_behind_last(text: &str, line: usize, column: usize) -> bool {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let at = before + column.saturating_sub(1);
+    // A comment may stand between; then that is the fault.
+    let closes = text.get(at..).is_some_and(|rest| rest.trim_start().starts_with(['}', ']']));
+    closes && text.get(..at).is_some_and(|head| head.trim_end().ends_with(','))
 }
 
 fn bad(bytes: &[u8], offset: usize, what: &str) -> Refusal {
@@ -238,6 +254,26 @@ mod tests {
         ] {
             let said = refused(text);
             assert!(said.contains(place), "{:?}: {said}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn h3_a_comma_after_the_last_entry_is_called_so() {
+        for text in [
+            "{\"a\": 1,}",
+            "{\"a\": 1,\n}",
+            "{\"a\": [1, 2 ,\n ]}",
+            "{\"a\": {\"b\": {},}}",
+            "{\"a\": {\"b\": [{},]}}",
+        ] {
+            let said = refused(text.as_bytes());
+            assert!(
+                said.contains("a comma after the last entry") && !said.contains("comments"),
+                "{text}: {said}"
+            );
+        }
+        for text in ["{\"a\": 1, // mine\n}", "{,}x", "{\"a\": }"] {
+            assert!(!refused(text.as_bytes()).contains("comma after"), "{text}");
         }
     }
 

@@ -84,15 +84,17 @@ impl NamedHook {
         })
     }
 
-    /// Whether every handler in this value starts our forwarder, wherever it is. A value that holds something else is
-    /// somebody's, and stays (spec H4).
+    /// Whether this value has handlers, and each starts our forwarder, wherever it is. A value that holds something else, or
+    /// nothing that we would have written, is somebody's, and stays (spec H4).
     pub(super) fn is_ours(&self, value: &str) -> bool {
         let Ok(Value::Object(hook)) = serde_json::from_str::<Value>(value) else { return false };
-        hook.iter().all(|(name, entries)| match (Event::parse(name), entries) {
-            (Some(_), Value::Array(entries)) => entries.iter().all(|e| self.entry_is_ours(e)),
-            (None, Value::Bool(_)) => name.eq_ignore_ascii_case("enabled"),
-            _ => false,
-        })
+        let is_some = |entries: &Value| entries.as_array().is_some_and(|all| all.iter().any(has_handler));
+        hook.values().any(is_some)
+            && hook.iter().all(|(name, entries)| match (Event::parse(name), entries) {
+                (Some(_), Value::Array(entries)) => entries.iter().all(|e| self.entry_is_ours(e)),
+                (None, Value::Bool(_)) => name.eq_ignore_ascii_case("enabled"),
+                _ => false,
+            })
     }
 
     /// A handler of ours, or a group of such.
@@ -113,6 +115,11 @@ impl NamedHook {
         let ours = self.forwarder.file_name().map(Path::new).and_then(Path::to_str).map(str::to_owned);
         ours.is_some() && name(&first_word(command)) == ours
     }
+}
+
+/// Whether an entry is a handler, or a group that has one.
+fn has_handler(entry: &Value) -> bool {
+    entry.get("hooks").and_then(Value::as_array).is_none_or(|handlers| !handlers.is_empty())
 }
 
 /// The program that a shell would start, near enough to find its file name.
@@ -148,8 +155,11 @@ mod tests {
         assert!(ours(
             r#"{"PreToolUse": [{"matcher":"*","hooks":[{"command":"\"/x y/agenthub-hook.sh\" PreToolUse"}]}]}"#
         ));
-        assert!(ours("{}"));
         for other in [
+            "{}",
+            r#"{"Stop": []}"#,
+            r#"{"enabled": false}"#,
+            r#"{"PostToolUse": [{"matcher": "*", "hooks": []}]}"#,
             r#"{"Stop": [{"command":"/x/notify.sh agenthub-hook.sh"}]}"#,
             r#"{"Stop": [{"command":"/x/agenthub-hook.sh Stop"}, {"command":"beep"}]}"#,
             r#"{"Stop": [{"type":"prompt","prompt":"hi"}]}"#,

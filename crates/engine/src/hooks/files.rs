@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agenthub_agy::hooks::{Code, MOST_BYTES, Refusal, too_big};
+use agenthub_agy::hooks::{Code, Line, LineKind, MOST_BYTES, Refusal, too_big};
 
 /// What stands at a path, behind all links.
 #[derive(Debug)]
@@ -100,6 +100,32 @@ pub(super) fn changed(path: &Path) -> Refusal {
     Refusal::new(
         Code::Changed,
         format!("{} has changed since. Nothing was written; look at the new difference.", path.display()),
+    )
+}
+
+/// Nothing is undone that somebody has built on; `since` is what has changed.
+pub(super) fn changed_since_ours(path: &Path, since: &[Line]) -> Refusal {
+    const MOST: usize = 40;
+    let line = |l: &Line| {
+        let sign = match l.kind {
+            LineKind::Same => " ",
+            LineKind::Removed => "-",
+            LineKind::Added => "+",
+            LineKind::Place => "",
+        };
+        // It is somebody's text on its way to a terminal.
+        let text: String = l.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        format!("\n{sign}{text}")
+    };
+    let more = if since.len() > MOST { "\n…" } else { "" };
+    let shown: String = since.iter().take(MOST).map(line).collect();
+    Refusal::new(
+        Code::Changed,
+        format!(
+            "{} has changed since AgentHub wrote it, so that is not undone and nothing was written. Take the entry out \
+             with `remove`, or edit the file. What has changed since:{shown}{more}",
+            path.display()
+        ),
     )
 }
 

@@ -87,18 +87,27 @@ fn h2_a_refresh_changes_its_own_value_only() {
 #[test]
 fn h2_duplicates_of_ours_become_one_and_none() {
     let one = r#""agenthub": {"Stop": [{"command": "/o/agenthub-hook.sh Stop"}]}"#;
-    let many = format!(r#"{{{one}, "a": {{}}, {one}, "\u0061genthub": {{}}, "b": {{}}, {one}}}"#);
+    let again = one.replace("\"agenthub\"", "\"\\u0061genthub\"");
+    let many = format!(r#"{{{one}, "a": {{}}, {one}, {again}, "b": {{}}, {one}}}"#);
     let refreshed = installed(&many);
     assert_eq!(refreshed.matches("agenthub\"").count(), 1, "{refreshed}");
     assert_eq!(removed(&many), r#"{ "a": {}, "b": {}}"#);
     assert_eq!(removed(&refreshed), r#"{ "a": {}, "b": {}}"#);
-    let all = format!(r#"{{{}}}"#, vec![r#""agenthub":{}"#; 60_000].join(","));
+    let all = format!(
+        r#"{{{}}}"#,
+        vec![r#""agenthub":{"Stop":[{"command":"agenthub-hook.sh"}]}"#; 15_000].join(",")
+    );
     assert_eq!(removed(&all), "{}");
 }
 
 #[test]
 fn h4_a_hook_of_our_name_that_is_not_ours_stays() {
-    for text in [r#"{"agenthub": {"Stop": [{"command": "beep"}]}}"#, r#"{"agenthub": {"x": 1}}"#] {
+    for text in [
+        r#"{"agenthub": {"Stop": [{"command": "beep"}]}}"#,
+        r#"{"agenthub": {"x": 1}}"#,
+        r#"{"agenthub": {}}"#,
+        r#"{"agenthub": {"Stop": []}}"#,
+    ] {
         assert_eq!(install(Some(text.as_bytes()), &hook()).unwrap_err().code, Code::Foreign, "{text}");
         assert_eq!(remove(Some(text.as_bytes()), &hook()).unwrap_err().code, Code::Foreign, "{text}");
     }
