@@ -17,9 +17,7 @@ pub(crate) const NO_TRAY: &str = "No tray was found on this desktop, so the wind
 
 /// Why the newest notification did not show.
 pub(crate) fn no_notifications(why: &str) -> String {
-    format!(
-        "The system does not show notifications: {why}. The tray goes on telling; the history has what was missed."
-    )
+    format!("The system does not show notifications: {why}. What was missed stands in the history.")
 }
 
 /// The most characters of a foreign name that a menu shows.

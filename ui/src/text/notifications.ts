@@ -17,7 +17,7 @@ export const notifications = {
   vow: "A turn makes one notification. Sub-agents make none.",
   settings: "Notification settings",
   quietNow: "It is your quiet hours: nothing is shown until they end.",
-  off: "Do not disturb is on: nothing is shown or sounded. The tray goes on telling.",
+  off: "Do not disturb is on: nothing is shown or sounded. The history keeps what was held back.",
   muted: (n: number) => plural(n, "lane is muted", "lanes are muted"),
   empty: "Nothing was told yet",
   emptyHint: "When a turn ends, waits for you or fails, it is told here and on your desktop, also what was held back, with why.",
@@ -32,7 +32,7 @@ export const noticeSettings = {
   title: "Notifications",
   whenTitle: "When to tell",
   dnd: "Do not disturb",
-  dndHint: "Nothing is shown or sounded. The tray goes on telling, and the history keeps what was held back.",
+  dndHint: "Nothing is shown or sounded. Lanes go on telling, and the history keeps what was held back.",
   kinds: {
     ready: ["A turn is over", "It is your turn: how long it took, its tokens and its cost."],
     waiting: ["agy waits for you", "It asks for a permission or has a question. Urgent."],
