@@ -124,6 +124,39 @@ fn s10_a_missing_home_is_told_once() {
     assert!(lacks(&rig, "reading") && lacks(&rig, "unreadable_files"));
     let text = String::from_utf8(rig.agenthub(&["doctor"]).stdout).unwrap();
     assert!(!text.contains("could not be read"), "{text}");
+    let out = rig.agenthub(&["sessions"]);
+    let (told, aside) = (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap());
+    assert!(!told.contains("no_home") && !told.contains("not been used"), "{told}");
+    assert_eq!((aside.lines().count(), aside.matches("(no_home)").count()), (1, 1), "{aside}");
+}
+
+#[test]
+fn s10_a_list_counts_the_files_that_doctor_counts_and_its_log_stays_out_of_the_way() {
+    let rig = Rig::new();
+    std::fs::write(rig.home.db(&uuid()), "").unwrap();
+    let conversations = rig.home.db("x").parent().unwrap().to_owned();
+    // What is unreadable for everybody: a file in the folder's place.
+    std::fs::remove_dir_all(&conversations).unwrap();
+    std::fs::write(&conversations, "").unwrap();
+    std::fs::create_dir_all(rig.config().config_dir).unwrap();
+    let settings = rig.config().config_dir.join("settings.json");
+    let break_them = || {
+        std::fs::write(&settings, "{").unwrap();
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+        std::fs::File::options().write(true).open(&settings).unwrap().set_modified(old).unwrap();
+    };
+    break_them();
+    let out = rig.agenthub(&["sessions"]);
+    let (told, aside) = (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap());
+    assert!(!told.contains("not_a_file") && lacks(&rig, "unreadable_files"), "{told}");
+    assert!(aside.lines().all(|l| l.starts_with("agenthub: ")), "no line of a log: {aside}");
+    assert!(aside.contains("(unreadable_folder)") && aside.contains("(settings_reset)"), "{aside}");
+    let kept = std::fs::read_to_string(rig.data_dir().join("log")).unwrap();
+    assert!(kept.contains("WARN") && kept.contains("settings.broken-"), "the log has it: {kept}");
+    break_them();
+    let asked = rig.command(&["sessions"]).env("AGENTHUB_LOG", "warn").output().unwrap();
+    let asked = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(asked.contains("WARN") && asked.contains("settings.broken-"), "whoever asks gets it: {asked}");
 }
 
 #[test]

@@ -52,12 +52,17 @@ pub(crate) fn main() -> ExitCode {
     if let Command::Run(command) = &args.command {
         return running::run(&args.overrides(), command);
     }
-    let filter =
-        tracing_subscriber::EnvFilter::try_from_env("AGENTHUB_LOG").unwrap_or_else(|_| "warn".into());
+    // A command that ends by itself says in its own words what a person shall know; its log is for whoever asks for one.
+    let asked =
+        ["AGENTHUB_LOG", "RUST_LOG"].into_iter().find(|v| std::env::var_os(v).is_some_and(|v| !v.is_empty()));
+    let filter = asked.and_then(|v| tracing_subscriber::EnvFilter::try_from_env(v).ok());
+    let filter = filter.unwrap_or_else(|| "warn".into());
+    let is_quiet = asked.is_none() && !matches!(args.command, Command::Watch { .. });
     // Kept beside the store, too, for a diagnostics bundle. Without a place for it there is an error soon enough.
     let writer = match Config::from_env(&args.overrides()) {
         Ok(config) => {
-            let log = LogFile::new(&config.data_dir);
+            let log =
+                if is_quiet { LogFile::quiet(&config.data_dir) } else { LogFile::new(&config.data_dir) };
             BoxMakeWriter::new(move || log.clone())
         }
         Err(_) => BoxMakeWriter::new(std::io::stderr),
@@ -119,8 +124,16 @@ fn dismiss(host: &Host, what: &str) -> anyhow::Result<()> {
 /// Says beside a list what bears on all that is listed: that what it was kept in was damaged, or that agy's home can't be
 /// read. Documents have no place for it.
 pub(crate) fn say_notes(host: &Host) {
-    const TELLING: [&str; 6] =
-        ["store_rebuilt", "person_rebuilt", "source_failed", "no_home", "unreadable_folder", "schema_drift"];
+    const TELLING: [&str; 8] = [
+        "store_rebuilt",
+        "person_rebuilt",
+        "settings_reset",
+        "settings_unreadable",
+        "source_failed",
+        "no_home",
+        "unreadable_folder",
+        "schema_drift",
+    ];
     for note in host.watch().borrow().board.notes.iter().filter(|n| TELLING.contains(&&*n.code)) {
         complain(&format!("agenthub: {} ({})", note.message, note.code));
     }
@@ -152,9 +165,14 @@ fn run(args: &Args) -> anyhow::Result<()> {
         }
         Command::Sessions { json } => {
             let host = once()?;
-            let doc = host.all_sessions().map_err(Failed)?;
+            let mut doc = host.all_sessions().map_err(Failed)?;
             say_notes(&host);
-            if *json { out::json(&doc) } else { Ok(out::line(&tables::sessions(&doc, now))?) }
+            if *json {
+                return out::json(&doc);
+            }
+            // A note has just said what is wrong with the whole folder.
+            doc.problems.retain(|p| agenthub_engine::is_of_one_file(p, &config.gemini_dir));
+            Ok(out::line(&tables::sessions(&doc, now))?)
         }
         Command::Session { id, json } => {
             let host = once()?;

@@ -53,8 +53,8 @@ pub(crate) fn document(
     let everything = reader.totals(&Filter::default()).map_err(|e| store_error(&e))?;
     let mut findings = about_notes(&board.notes);
     findings.extend(about_notes(asked.own));
-    let folder = agenthub_agy::Home::new(config.gemini_dir.clone()).conversations();
-    let problems: Vec<Problem> = now.problems.iter().filter(|p| !is_whole(p, &folder)).cloned().collect();
+    let is_counted = |p: &&Problem| is_of_one_file(p, &config.gemini_dir);
+    let problems: Vec<Problem> = now.problems.iter().filter(is_counted).cloned().collect();
     if !problems.is_empty() {
         let files = problems.len();
         let message =
@@ -136,9 +136,10 @@ fn finding(level: Level, code: &str, message: String) -> Finding {
     }
 }
 
-/// Whether a problem is of the whole folder: a note says it, once.
-fn is_whole(p: &Problem, conversations: &Path) -> bool {
-    p.code == "no_home" || Path::new(&p.file) == conversations
+/// Whether a problem is of one file of this home. One of the whole folder is a note's, which says it once.
+pub fn is_of_one_file(p: &Problem, gemini_dir: &Path) -> bool {
+    let folder = agenthub_agy::Home::new(gemini_dir.to_owned()).conversations();
+    p.code != "no_home" && Path::new(&p.file) != folder
 }
 
 fn about_notes(notes: &[HostNote]) -> Vec<Finding> {

@@ -40,7 +40,7 @@ mod waterfall;
 
 pub use clock::Clock;
 pub use config::{Config, ConfigError, Overrides};
-pub use doctor::{groups as problem_groups, warning as warning_words};
+pub use doctor::{groups as problem_groups, is_of_one_file, warning as warning_words};
 pub use hooks::Hooks;
 pub use host::{Host, Options, Snapshot};
 pub use logs::LogFile;

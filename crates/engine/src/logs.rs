@@ -16,13 +16,20 @@ const MOST: u64 = 256 * 1024;
 #[derive(Clone, Debug)]
 pub struct LogFile {
     path: PathBuf,
+    /// Nothing goes to stderr.
+    quiet: bool,
     open: Arc<Mutex<Option<File>>>,
 }
 
 impl LogFile {
     /// Nothing is opened before the first line.
     pub fn new(data_dir: &Path) -> LogFile {
-        LogFile { path: data_dir.join("log"), open: Arc::default() }
+        LogFile { path: data_dir.join("log"), quiet: false, open: Arc::default() }
+    }
+
+    /// Lines go to the file alone, for a command that says itself what a person shall know.
+    pub fn quiet(data_dir: &Path) -> LogFile {
+        LogFile { quiet: true, ..LogFile::new(data_dir) }
     }
 
     fn keep(&self, line: &[u8]) -> io::Result<()> {
@@ -49,7 +56,9 @@ impl LogFile {
 
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let _ = io::stderr().write_all(line);
+        if !self.quiet {
+            let _ = io::stderr().write_all(line);
+        }
         let _ = self.keep(line);
         Ok(line.len())
     }

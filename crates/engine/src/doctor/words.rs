@@ -234,7 +234,7 @@ pub(super) fn about_files(code: &str, n: usize) -> (&'static str, &'static str) 
         _ => (
             "file could not be read",
             "files could not be read",
-            plural(n, "Its message says why.", "The message of each says why."),
+            plural(n, "`agenthub doctor --json` says why.", "`agenthub doctor --json` says of each why."),
         ),
     };
     (plural(n, one, many), advice)
