@@ -1,7 +1,10 @@
+import { render } from "@testing-library/svelte";
+import type { ComponentProps } from "svelte";
 import { expect, it } from "vitest";
 import type { BoardLane, LaneTrack, Segment } from "../src/bindings/view";
 import { fixtureDoor } from "../src/fixture";
 import { money, moneyExact, moneyFine } from "../src/model/money";
+import Money from "../src/view/Money.svelte";
 import { grid, marks, shift, SPANS, still, ticks } from "../src/model/strip";
 
 const HOUR = 3_600_000;
@@ -84,4 +87,20 @@ it.each([
   ["1234567.89", "≥ $1.23 M", "≥ $1.23 M"],
 ])("writes %s as money of which some tokens have no price", (cost, list, fine) => {
   expect([money(cost, 1), moneyFine(cost, 1)]).toEqual([list, fine]);
+});
+
+it("shows what is known of a cost, and in words what is missing", () => {
+  const shown = (props: ComponentProps<typeof Money>) => {
+    const { container, unmount } = render(Money, props);
+    const span = container.querySelector("span")!;
+    const said = [span.textContent, span.title];
+    unmount();
+    return said;
+  };
+  expect(shown({ cost: "2.69", lacking: 0 })).toEqual(["$2.69", "$2.69"]);
+  expect(shown({ cost: "2.69", lacking: 12_345 })).toEqual(["≥ $2.69", "$2.69\n12 k tokens have no price"]);
+  expect(shown({ cost: "0.0047", lacking: 1 })).toEqual(["≥ $0.004", "$0.0047\n1 token has no price"]);
+  expect(shown({ cost: "0.0047", lacking: 1, fine: true, unpriced: ["m"] })).toEqual(["≥ $0.0047", "$0.0047\nNo price for m"]);
+  expect(shown({ cost: null, lacking: 9 })).toEqual(["no price", "9 tokens have no price"]);
+  expect(shown({ cost: null, lacking: 0 })).toEqual(["–", ""]);
 });
