@@ -166,6 +166,26 @@ fn m3_a_model_has_one_name_everywhere() {
 }
 
 #[test]
+fn s03_a_session_whose_calls_all_count_for_another_has_none_of_its_own() {
+    let rig = Rig::new();
+    let id = uuid();
+    let call = Call::model(1016).tokens(1_000, 200, 0, 1);
+    Conversation::new(&id).turn(Turn::prompt("Go").call(call)).write(&rig.home).unwrap();
+    let copy = uuid();
+    std::fs::copy(rig.home.db(&id), rig.home.db(&copy)).unwrap();
+    let said = [&id, &copy].map(|id| text(&rig, &["session", id]));
+    let own = |said: &str| !said.contains("no model calls of its own");
+    assert!(own(&said[0]) != own(&said[1]), "{said:?}");
+    let copied = if own(&said[0]) { &copy } else { &id };
+    let alone = said.iter().find(|said| !own(said)).unwrap();
+    let head: Vec<&str> = alone.lines().take(2).collect();
+    assert!(!head.join(" ").contains("0 tokens") && !head.join(" ").contains("no price"), "{head:?}");
+    let listed = text(&rig, &["sessions"]);
+    let row = listed.lines().find(|l| l.contains(copied.as_str())).unwrap();
+    assert!(!row.contains("no price") && row.matches(" – ").count() >= 2, "{row}");
+}
+
+#[test]
 fn l11_a_lane_names_the_sub_agent_that_decides() {
     let rig = Rig::new();
     let engine = rig.start();
