@@ -24,6 +24,8 @@ fn main() -> Result<()> {
     let empty = empty_program(dir.path())?;
     let hook = hook_program()?;
     let world = World { dir: dir.path().to_owned() };
+    // Nothing is installed where agy has never been.
+    std::fs::create_dir_all(dir.path().join(".gemini/antigravity-cli/conversations"))?;
     ensure!(world.agenthub(&["hooks", "install"]).output()?.status.success(), "the hooks are installed");
     world.measure("without the app", &empty, &hook)?;
     world.measure_tracing(&empty)?;
