@@ -88,13 +88,22 @@ impl Engine {
         self.out.send_replace(snapshot);
     }
 
-    /// All followed sessions that the person has not deleted, nor what started them.
+    /// All followed sessions that the person has not deleted, nor what started them. A sub-agent that was read before its parent
+    /// waits for it: alone it would stand as a lane of its own, which ended while its parent works.
     fn followed_sessions(&self) -> Vec<Session> {
         let parent = |s: &Session| s.parent.as_ref().and_then(|p| self.followed.get(p)).map(|f| &f.session);
         let deleted = |s: &Session| {
             std::iter::successors(Some(s), |s| parent(s)).take(16).any(|s| self.deleted.contains(&s.id))
         };
-        self.followed.values().map(|f| &f.session).filter(|s| !deleted(s)).cloned().collect()
+        let shown = |s: &&Session| !deleted(s) && !s.parent.as_ref().is_some_and(|p| self.is_to_be_read(p));
+        self.followed.values().map(|f| &f.session).filter(shown).cloned().collect()
+    }
+
+    /// Whether its file is there, and was not read so far, nor found to be none.
+    fn is_to_be_read(&self, id: &SessionId) -> bool {
+        !self.followed.contains_key(id)
+            && self.known.get(id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none())
+            && self.home.conversation(id).exists()
     }
 
     fn usage_of(&self, board: &Board) -> board_view::Usage {
