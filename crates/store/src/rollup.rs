@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use crate::{
     Store, StoreError,
@@ -269,26 +269,8 @@ impl Rollup {
             if sessions == 0 && d == Delta::default() {
                 continue;
             }
-            let (usd_large, usd_small) = d.usd.parts();
-            upsert.execute(params![
-                cut as i64,
-                grain,
-                bucket,
-                which,
-                sessions,
-                d.approximate,
-                d.calls,
-                d.unknown,
-                d.input,
-                d.output,
-                d.cache_read,
-                d.cache_write,
-                d.thinking,
-                d.priced,
-                d.unpriced,
-                usd_large,
-                usd_small
-            ])?;
+            let place = [cut as i64, i64::from(grain), bucket, which, sessions, d.approximate];
+            upsert.execute(params_from_iter(place.into_iter().chain(d.columns())))?;
             if d.calls < 0 || sessions < 0 {
                 gone.execute(params![cut as i64, grain, bucket, which])?;
             }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use agenthub_core::{SessionId, Time, Tool};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::{Filter, Sort, Store, StoreError, Sum, calls, sums::Delta, writing::Writing};
 
@@ -386,7 +386,6 @@ pub(crate) fn add_totals(
     d: &Delta,
     span: Option<(i64, i64)>,
 ) -> rusqlite::Result<()> {
-    let (usd_large, usd_small) = d.usd.parts();
     let (first, last) = span.unzip();
     conn.prepare_cached(
         "UPDATE session SET calls = calls + ?2, unknown = unknown + ?3, input = input + ?4, output = output + ?5,
@@ -396,23 +395,9 @@ pub(crate) fn add_totals(
              last_slot = coalesce(max(last_slot, ?15), last_slot, ?15)
          WHERE sid = ?1",
     )?
-    .execute(params![
-        sid,
-        d.calls,
-        d.unknown,
-        d.input,
-        d.output,
-        d.cache_read,
-        d.cache_write,
-        d.thinking,
-        d.priced,
-        d.unpriced,
-        usd_large,
-        usd_small,
-        d.approximate,
-        first,
-        last
-    ])?;
+    .execute(params_from_iter(
+        std::iter::once(sid).chain(d.columns()).map(Some).chain([Some(d.approximate), first, last]),
+    ))?;
     Ok(())
 }
 

@@ -6,9 +6,9 @@ use agenthub_core::{
     Tokens,
     price::{Band, Price, Usd},
 };
-use rusqlite::params;
+use rusqlite::{params, params_from_iter};
 
-use crate::{costs, sessions, writing::Writing};
+use crate::{Sum, costs, sessions, writing::Writing};
 
 /// What a call adds to a sum, or takes from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,24 @@ impl Delta {
         let Some(tokens) = tokens else { return delta };
         let worth = costs::worth(prices, place.slot, Band::from_number(place.band), 1, &tokens);
         Delta { priced: worth.priced, unpriced: worth.unpriced, usd: worth.usd, ..delta }
+    }
+
+    /// In the order of the columns from `calls` on, in each table that has them.
+    pub(crate) fn columns(&self) -> [i64; Sum::COLUMNS] {
+        let (usd_large, usd_small) = self.usd.parts();
+        [
+            self.calls,
+            self.unknown,
+            self.input,
+            self.output,
+            self.cache_read,
+            self.cache_write,
+            self.thinking,
+            self.priced,
+            self.unpriced,
+            usd_large,
+            usd_small,
+        ]
     }
 
     pub(crate) fn add(&mut self, d: &Delta, sign: i64) {
@@ -127,25 +145,8 @@ impl Differences {
             if *d == Delta::default() {
                 continue;
             }
-            let (usd_large, usd_small) = d.usd.parts();
-            total.execute(params![
-                p.sid,
-                p.slot,
-                p.mid,
-                p.approximate,
-                p.band,
-                d.calls,
-                d.unknown,
-                d.input,
-                d.output,
-                d.cache_read,
-                d.cache_write,
-                d.thinking,
-                d.priced,
-                d.unpriced,
-                usd_large,
-                usd_small
-            ])?;
+            let place = [p.sid, p.slot, p.mid, i64::from(p.approximate), i64::from(p.band)];
+            total.execute(params_from_iter(place.into_iter().chain(d.columns())))?;
             let of = of_session.entry(p.sid).or_default();
             of.delta.add(d, 1);
             if d.calls < 0 {
