@@ -1,7 +1,7 @@
 //! The lanes' tracks in time (spec §7).
 
 use agenthub_engine::view::{LaneTrack, SegmentKind, State, Tracks, TracksQuery};
-use agy_sim::{Live, LiveSpec, ToolEnd};
+use agy_sim::{At, Live, LiveSpec, ToolEnd, demo};
 use serde_json::json;
 
 use crate::rig::{Rig, Watched, lane, uuid};
@@ -18,8 +18,12 @@ fn now_ms() -> i64 {
 }
 
 fn ask(w: &Watched, lanes: &[&str]) -> Tracks {
+    ask_since(w, 60, lanes)
+}
+
+fn ask_since(w: &Watched, minutes: i64, lanes: &[&str]) -> Tracks {
     let query = TracksQuery {
-        since: rfc3339(now_ms() - 3_600_000),
+        since: rfc3339(now_ms() - minutes * 60_000),
         until: None,
         lanes: lanes.iter().map(|l| (*l).to_owned()).collect(),
     };
@@ -115,6 +119,32 @@ fn w1_a_sub_agent_works_in_its_parents_lane() {
     assert_eq!(told(&t.lanes[0]).iter().filter(|(k, _)| *k == SegmentKind::Turn).count(), 1);
     child.close().unwrap();
     agy.close().unwrap();
+}
+
+#[test]
+fn w1_the_demos_lanes_were_at_work_in_every_span_and_all_of_it_is_over() {
+    let rig = Rig::new();
+    let newest = demo::fill_today(&rig.home, 7, At::now()).unwrap();
+    let w = rig.start();
+    w.until("every lane", |s| s.board.lanes.len() == newest.len() && s.board.scan.is_none());
+    let board = w.host.watch().borrow().clone();
+    for l in &board.board.lanes {
+        assert_eq!((l.lane.state, l.lane.sessions.len()), (State::Idle, 0), "{}", l.lane.name);
+    }
+    assert!(board.notices.is_empty(), "{:#?}", board.notices);
+    for (minutes, turns) in [(15, 1), (60, 2), (480, 2)] {
+        let t = ask_since(&w, minutes, &[]);
+        assert_eq!(t.lanes.len(), newest.len());
+        for lane in &t.lanes {
+            let told = told(lane);
+            let of = |kind| told.iter().filter(|(k, _)| *k == kind).count();
+            assert!(told.iter().all(|(_, open)| !open) && !lane.cut, "{minutes}: {told:?}");
+            assert!(of(SegmentKind::Turn) >= turns && of(SegmentKind::Tool) > 0, "{minutes}: {told:?}");
+        }
+        let all = t.lanes.iter().flat_map(told).map(|(kind, _)| kind).collect::<Vec<_>>();
+        assert!(all.contains(&SegmentKind::Wait), "{minutes}: {all:?}");
+        assert!(minutes < 480 || all.contains(&SegmentKind::Error), "{all:?}");
+    }
 }
 
 #[test]

@@ -129,15 +129,17 @@ fn main() -> Result<()> {
         Command::Demo { home, seed } => {
             let home = Home::create(home)?;
             // A second start in the same home goes on with the past that is there.
+            let mut newest = Vec::new();
             if std::fs::read_dir(home.conversations())?.next().is_none() {
                 demo::fill_past(&home, seed, At::now())?;
+                newest = demo::fill_today(&home, seed, At::now())?;
             }
             say("ready")?;
             let (sender, end) = mpsc::channel();
             watch_stdin(sender);
             let parent = parent_id();
             // Seeded by time, so that a second start does not find its ids taken.
-            demo::run(&home, At::now().as_micros() as u64, &end, || parent_id() == parent)
+            demo::run(&home, At::now().as_micros() as u64, newest, &end, || parent_id() == parent)
         }
     }
 }

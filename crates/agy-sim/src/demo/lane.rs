@@ -9,6 +9,7 @@ use crate::call::ToolUse;
 use crate::home::Home;
 use crate::live::{Live, LiveSpec, ToolEnd};
 use crate::pools;
+use crate::recording::Recording;
 use crate::rng::Rng;
 
 /// Turns before a lane begins a new conversation.
@@ -43,12 +44,21 @@ pub(super) struct Lane {
     child: Option<Live>,
     queue: VecDeque<(Instant, Act)>,
     turns: u32,
+    /// agy has made a title for the conversation, or is about to.
+    titled: bool,
     /// Lanes differ in what they do more often.
     number: usize,
 }
 
 impl Lane {
-    pub(super) fn open(home: &Home, rng: Rng, folder: Option<&'static str>, number: usize) -> Result<Self> {
+    /// `newest`: the conversation to go on in; otherwise a new one begins.
+    pub(super) fn open(
+        home: &Home,
+        rng: Rng,
+        folder: Option<&'static str>,
+        number: usize,
+        newest: Option<Recording>,
+    ) -> Result<Self> {
         let mut lane = Self {
             home: home.clone(),
             rng,
@@ -57,9 +67,13 @@ impl Lane {
             child: None,
             queue: VecDeque::new(),
             turns: 0,
+            titled: false,
             number,
         };
-        lane.renew()?;
+        match newest {
+            Some(recording) => lane.go_on(recording)?,
+            None => lane.renew()?,
+        }
         // Not all at once; the first lanes are at work right away.
         lane.queue.push_back((Instant::now() + Duration::from_secs(3 * number as u64), Act::Rest));
         Ok(lane)
@@ -76,16 +90,24 @@ impl Lane {
         self.queue.front().map_or_else(Instant::now, |(at, _)| *at)
     }
 
+    fn go_on(&mut self, recording: Recording) -> Result<()> {
+        self.titled = recording.title.is_some();
+        let spec = LiveSpec::new(&recording.id).model(recording.model);
+        self.live = Some(Live::resume(&self.home, recording, spec)?);
+        Ok(())
+    }
+
     fn renew(&mut self) -> Result<()> {
         if let Some(live) = self.live.take() {
             live.close()?;
         }
-        let mut spec = LiveSpec::new(&self.rng.uuid()).model(*self.rng.pick(&[1318, 1318, 1016, 1026, 1411]));
+        let mut spec = LiveSpec::new(&self.rng.uuid()).model(*self.rng.pick(super::MODELS));
         if let Some(folder) = self.folder {
             spec = spec.cwd(folder);
         }
         self.live = Some(Live::start(&self.home, spec)?);
         self.turns = 0;
+        self.titled = false;
         Ok(())
     }
 
@@ -209,7 +231,8 @@ impl Lane {
             then(900, Act::Error);
         } else {
             then(500, Act::End(Vec::new()));
-            if self.turns == 1 {
+            if !self.titled {
+                self.titled = true;
                 then(700, Act::Title);
             }
             then(20, Act::EndTurn);
