@@ -14,6 +14,7 @@ mod shape;
 pub use difference::{Line, LineKind, difference};
 pub use edit::{Edit, install, remove, too_big};
 pub use forwarder::{Forwarder, Hook, VERSION, command, program_of};
+pub use json::{Fault as JsonFault, fault as json_fault};
 pub use ours::{Handler, NamedHook};
 pub use report::{Entry, EventState, Forwarding, Report, Standing, report};
 

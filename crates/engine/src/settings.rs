@@ -203,7 +203,8 @@ impl SettingsFile {
     }
 
     fn object(&self) -> Result<Map<String, Value>, Unusable> {
-        serde_json::from_str(&self.text()?).map_err(|e| Unusable::Broken(e.to_string()))
+        let text = self.text()?;
+        serde_json::from_str(&text).map_err(|e| Unusable::Broken(fault(&text, &e)))
     }
 
     /// The file's text, if it is a JSON object.
@@ -225,7 +226,7 @@ impl SettingsFile {
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
         // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        serde_json::from_str::<Map<String, Value>>(text).map_err(|e| Unusable::Broken(e.to_string()))?;
+        serde_json::from_str::<Map<String, Value>>(text).map_err(|e| Unusable::Broken(fault(text, &e)))?;
         Ok(text.to_owned())
     }
 
@@ -299,6 +300,15 @@ impl SettingsFile {
 
     fn says(&self, e: &io::Error) -> ErrorView {
         error("io", format!("{} can't be read or written: {e}.", convert::for_people(&self.path)))
+    }
+}
+
+/// Why a text is no JSON object, where, and what to do: people write the file by hand.
+fn fault(text: &str, e: &serde_json::Error) -> String {
+    match agenthub_agy::hooks::json_fault(text) {
+        Some(f) => format!("line {}, column {}: {}", f.line, f.column, f.what),
+        None if !text.trim_start().starts_with('{') => "the whole must be one object, `{…}`".to_owned(),
+        None => e.to_string(),
     }
 }
 

@@ -55,22 +55,8 @@ impl<'a> Document<'a> {
         if text.trim().is_empty() {
             return Err(bad(bytes, 0, "it is empty; delete it, or put `{}` into it"));
         }
-        if let Err(e) = serde_json::from_str::<IgnoredAny>(text) {
-            let what = e.to_string();
-            let what = what.split(" at line ").next().unwrap_or_default();
-            if is_behind_last(text, e.line(), e.column()) {
-                return Err(bad_at(
-                    e.line(),
-                    e.column().max(1),
-                    "there is a comma after the last entry; take it out",
-                ));
-            }
-            let hint = if what.starts_with("trailing comma") || what.starts_with("trailing characters") {
-                ""
-            } else {
-                "; comments are not allowed either"
-            };
-            return Err(bad_at(e.line(), e.column().max(1), &format!("{what}{hint}")));
+        if let Some(f) = fault(text) {
+            return Err(bad_at(f.line, f.column, &f.what));
         }
         let start = Scan { bytes, at: 0 }.behind_space();
         let root = Scan { bytes, at: start }.value(DEEPEST);
@@ -85,10 +71,44 @@ impl<'a> Document<'a> {
     }
 }
 
+/// What keeps a text from being JSON, in words for whoever wrote it by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// What is wrong there and, where that is known, what to do.
+    pub what: String,
+}
+
+/// What is wrong with a text that should be JSON; `None`: nothing, though it may be no object.
+pub fn fault(text: &str) -> Option<Fault> {
+    let e = serde_json::from_str::<IgnoredAny>(text).err()?;
+    let before: usize = text.split_inclusive('\n').take(e.line().saturating_sub(1)).map(str::len).sum();
+    let at = before + e.column().saturating_sub(1);
+    let column = text.get(before..at).map_or(e.column(), |head| head.chars().count() + 1).max(1);
+    let rest = text.get(at..).unwrap_or_default();
+    let what = if text.trim().is_empty() {
+        "it is empty; delete it, or put `{}` into it".to_owned()
+    } else if is_behind_last(text, at) {
+        "there is a comma after the last entry; take it out".to_owned()
+    } else if ["//", "/*", "#"].iter().any(|mark| rest.starts_with(mark)) {
+        "comments are not allowed; take this one out".to_owned()
+    } else if e.is_eof() {
+        "it ends too early: a bracket or a quotation mark is not closed".to_owned()
+    } else {
+        let said = e.to_string();
+        match said.split(" at line ").next().unwrap_or_default() {
+            "key must be a string" => "a name must stand here, between double quotes".to_owned(),
+            said => said.to_owned(),
+        }
+    };
+    Some(Fault { line: e.line().max(1), column, what })
+}
+
 /// Whether the reader stopped at a bracket that closes behind a comma.
-fn is_behind_last(text: &str, line: usize, column: usize) -> bool {
-    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let at = before + column.saturating_sub(1);
+fn is_behind_last(text: &str, at: usize) -> bool {
     // A comment may stand between; then that is the fault.
     let closes = text.get(at..).is_some_and(|rest| rest.trim_start().starts_with(['}', ']']));
     closes && text.get(..at).is_some_and(|head| head.trim_end().ends_with(','))
@@ -275,6 +295,25 @@ mod tests {
         for text in ["{\"a\": 1, // mine\n}", "{,}x", "{\"a\": }"] {
             assert!(!refused(text.as_bytes()).contains("comma after"), "{text}");
         }
+    }
+
+    #[test]
+    fn h3_what_is_wrong_is_said_in_plain_words_and_its_column_counts_characters() {
+        for (text, line, column, what) in [
+            ("{\n  \"a\": 1,\n}", 3, 1, "comma after the last entry"),
+            ("{\"a\": 1 // mine\n}", 1, 9, "comments are not allowed"),
+            ("{\"ünïcödé\": 1 /* mine */}", 1, 15, "comments are not allowed"),
+            ("# mine\n{}", 1, 1, "comments are not allowed"),
+            ("{'a': 1}", 1, 2, "between double quotes"),
+            ("{\"a\": {\"b\": 1", 1, 13, "ends too early"),
+            ("{\"a\": 1 \"b\": 2}", 1, 9, "expected `,` or `}`"),
+            (" \n", 2, 1, "it is empty"),
+        ] {
+            let f = fault(text).unwrap();
+            assert!(f.what.contains(what), "{text}: {f:?}");
+            assert_eq!((f.line, f.column), (line, column), "{text}: {f:?}");
+        }
+        assert_eq!(fault("[1]"), None);
     }
 
     #[test]

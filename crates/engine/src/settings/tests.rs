@@ -49,6 +49,28 @@ fn keys(r: &Reading) -> Vec<&str> {
 }
 
 #[test]
+fn p3_a_slip_of_the_hand_is_said_in_plain_words_with_its_place() {
+    for (text, said) in [
+        (
+            "{\n  \"board_hours\": 4,\n}\n",
+            "line 3, column 1: there is a comma after the last entry; take it out",
+        ),
+        (
+            "{\n  // mine\n  \"board_hours\": 4\n}\n",
+            "line 2, column 3: comments are not allowed; take this one out",
+        ),
+        ("[]", "the whole must be one object, `{…}`"),
+        ("", "line 1, column 1: it is empty"),
+    ] {
+        let p = Place::with(text.as_bytes());
+        for r in [p.file.read(), p.rested().file.read()] {
+            let why = r.file_problem.unwrap_or_default();
+            assert!(why.contains(said) && why.contains("Correct it"), "{text:?}: {why}");
+        }
+    }
+}
+
+#[test]
 fn p3_no_file_is_all_defaults_and_no_complaint() {
     let p = Place::new();
     let r = p.file.read();
