@@ -97,6 +97,33 @@ fn q03_every_list_says_that_the_store_was_damaged() {
 }
 
 #[test]
+fn q03_watch_says_that_the_store_was_damaged_and_says_it_once() {
+    use std::{
+        io::{BufRead as _, BufReader},
+        process::Stdio,
+    };
+    let rig = Rig::new();
+    world(&rig);
+    std::fs::write(rig.data_dir().join("agenthub.db"), vec![7u8; 50_000]).unwrap();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut watch =
+        rig.command(&["watch"]).stdout(Stdio::piped()).stderr(log.reopen().unwrap()).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("{\"schema\":1"), "documents alone: {first}");
+    // Another board, with the same news on it.
+    let mut agy = agy_sim::Live::start(&rig.home, agy_sim::LiveSpec::new(&uuid()).cwd("/w/atlas")).unwrap();
+    agy.prompt("Go").unwrap();
+    agy.call_begins().unwrap();
+    assert!(lines.any(|l| l.unwrap().contains("/w/atlas")), "the lane never came");
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    let said = std::fs::read_to_string(log.path()).unwrap();
+    assert_eq!(said.matches("(store_rebuilt)").count(), 1, "{said}");
+    assert!(said.contains("agenthub.db.damaged-1"), "{said}");
+}
+
+#[test]
 fn q03_a_store_that_is_damaged_while_the_engine_runs_is_rebuilt_and_said() {
     let rig = Rig::new();
     let (right, gone) = world(&rig);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use agenthub_engine::{
     Config, Host, LogFile, Options, UsageQuery, usage_csv,
-    view::{ErrorView, State},
+    view::{self, ErrorView, State},
 };
 use clap::Parser;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
@@ -124,6 +124,13 @@ fn dismiss(host: &Host, what: &str) -> anyhow::Result<()> {
 /// Says beside a list what bears on all that is listed: that what it was kept in was damaged, or that agy's home can't be
 /// read. Documents have no place for it.
 pub(crate) fn say_notes(host: &Host) {
+    for text in telling(&host.watch().borrow().board) {
+        complain(&text);
+    }
+}
+
+/// What [`say_notes`] says of a board.
+pub(crate) fn telling(board: &view::BoardView) -> Vec<String> {
     const TELLING: [&str; 8] = [
         "store_rebuilt",
         "person_rebuilt",
@@ -134,9 +141,8 @@ pub(crate) fn say_notes(host: &Host) {
         "unreadable_folder",
         "schema_drift",
     ];
-    for note in host.watch().borrow().board.notes.iter().filter(|n| TELLING.contains(&&*n.code)) {
-        complain(&format!("agenthub: {} ({})", note.message, note.code));
-    }
+    let telling = board.notes.iter().filter(|n| TELLING.contains(&&*n.code));
+    telling.map(|note| format!("agenthub: {} ({})", note.message, note.code)).collect()
 }
 
 /// Where nobody can be told, the exit code still tells.

@@ -2,7 +2,7 @@
 
 use agenthub_engine::{Config, Host, view::LanesDocument};
 
-use crate::out;
+use crate::{out, run};
 
 pub(crate) fn watch(config: Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -20,8 +20,13 @@ async fn tell(host: &Host) -> anyhow::Result<()> {
     let mut ended = std::pin::pin!(ended());
     let mut gone = std::pin::pin!(reader_gone());
     let mut last: Option<LanesDocument> = None;
+    let mut said: Vec<String> = Vec::new();
     loop {
         let now = boards.borrow_and_update().clone();
+        // Beside the lines, for a document has no place for it: once each time that it comes.
+        let telling = run::telling(&now.board);
+        telling.iter().filter(|text| !said.contains(text)).for_each(|text| run::complain(text));
+        said = telling;
         // Before the first scan is over the board is not what it will be.
         if now.board.revision > 0 && now.board.scan.is_none() {
             let lanes = now.lanes();
