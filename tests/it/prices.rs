@@ -198,6 +198,55 @@ fn m3_a_price_for_a_placeholder_is_of_the_calls_alone_that_have_no_other_name() 
 }
 
 #[test]
+fn m4_what_is_set_before_any_call_names_it_is_listed_and_can_be_taken_back() {
+    let rig = Rig::new();
+    session(&rig, &[FLASH]);
+    let counts = || {
+        let s = rig.json(&["pricing", "status", "--json"]);
+        ["models_priced", "models_unpriced", "models_own"].map(|key| s[key].as_u64().unwrap())
+    };
+    let [priced, unpriced, _] = counts();
+    let set = rig.json(&["pricing", "set", "gemini-9", "--input", "1", "--output", "2", "--json"]);
+    assert!(set["model"].is_null(), "no call names it: {set}");
+    rig.json(&["pricing", "set", "their-name", "--alias", "gemini-3.8-flash", "--json"]);
+    let list = || rig.json(&["pricing", "list", "--json"])["models"].as_array().unwrap().clone();
+    let of = |name: &str| list().into_iter().find(|m| m["model"] == name);
+    for (name, by) in [("gemini-9", "own"), ("their-name", "own_alias")] {
+        let m = of(name).unwrap_or_else(|| panic!("{name} is not listed"));
+        assert_eq!((&m["calls"], &m["price"]["by"]), (&json!(0), &json!(by)), "{m}");
+        assert_eq!(m["tokens"]["total"], 0);
+        assert!(m["cost_usd"].is_null() && m["hint"].is_null(), "{m}");
+    }
+    let text = String::from_utf8(rig.agenthub(&["pricing", "list"]).stdout).unwrap();
+    assert!(
+        text.contains("gemini-9") && text.contains("your price") && text.contains("your alias"),
+        "{text}"
+    );
+    // What a price is missing for is counted among the models of calls.
+    assert_eq!(counts(), [priced, unpriced, 2]);
+    for name in ["gemini-9", "their-name"] {
+        rig.json(&["pricing", "unset", name, "--json"]);
+        assert_eq!(of(name), None);
+    }
+}
+
+#[test]
+fn m4_the_part_that_has_no_rate_is_named_where_the_sum_stands() {
+    let rig = Rig::new();
+    session(&rig, &[NEXT]);
+    rig.json(&["pricing", "set", NEXT_ID, "--input", "1", "--output", "2", "--json"]);
+    let host = Host::once(rig.config(), Options::default()).unwrap();
+    let asked = UsageScreenQuery { range: UsageRange::All, ..Default::default() };
+    let screen = host.usage_screen(&asked).unwrap();
+    let m = screen.models.iter().find(|m| m.row.key.as_deref() == Some(NEXT_ID)).unwrap();
+    assert_eq!((m.row.cost_usd.as_deref(), m.row.tokens_unpriced), (Some("1"), 500_000));
+    let hint = "There is no rate for cache reads: 500000 tokens are not in the cost.";
+    assert_eq!(m.hint.as_deref(), Some(hint), "and nothing of cache writes, which there are none of");
+    let text = String::from_utf8(rig.agenthub(&["pricing", "list"]).stdout).unwrap();
+    assert!(text.contains(hint), "{text}");
+}
+
+#[test]
 fn m4_a_running_engine_has_the_new_price_when_the_command_ends() {
     let rig = Rig::new();
     let id = session(&rig, &[NEXT]);

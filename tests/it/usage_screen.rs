@@ -114,6 +114,7 @@ fn u20_the_usage_screen_agrees_with_itself_and_with_every_other_view_in_every_zo
                 assert_eq!(all.rows.len(), usize::try_from(all.totals.sessions).unwrap(), "all on one page");
                 assert_eq!(self::header(&all.totals), header, "{what}: the foot of Sessions");
                 assert_eq!(all.totals.sessions + all.subagents, sessions.sessions, "{what}");
+                assert_eq!(screen.subagents, all.subagents, "{what}: what Usage counts more than lists do");
                 let parts =
                     [ListedState::NeedsYou, ListedState::Running, ListedState::Idle, ListedState::Completed]
                         .map(|state| list(Some(state)));

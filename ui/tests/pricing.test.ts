@@ -1,6 +1,7 @@
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/svelte";
 import { afterEach, describe, expect, it } from "vitest";
 import { useDoor } from "../src/api";
+import type { PricingView } from "../src/bindings/view";
 import { fixtureDoor, type Fixture, type World } from "../src/fixture";
 import { asked, form, long, rate } from "../src/model/pricing";
 import App from "../src/view/App.svelte";
@@ -47,6 +48,31 @@ describe("Model Pricing", () => {
     expect(screen.getByText(/LiteLLM 1.110.2, .* · 68 rows/)).toBeVisible();
     await fireEvent.click(screen.getByRole("button", { name: "Show all 68 rows" }));
     expect(table().getAllByText("gemini-2.5-row-62").length).toBeGreaterThan(0);
+  });
+
+  it("m4 names the part that was used and has no rate, and no other", async () => {
+    const door = fixtureDoor("full");
+    const hint = "There is no rate for cache reads: 500 tokens are not in the cost.";
+    useDoor({
+      ...door,
+      call: async (command, args) => {
+        const answer = await door.call(command, args);
+        if (command !== "pricing") return answer;
+        const view = answer as PricingView;
+        const models = view.models.map((m) =>
+          m.model === "gemini-3.8-flash" && m.price
+            ? { ...m, hint, tokens_unpriced: 500, tokens: { input: 9, output: 9, cache_read: 500, cache_write: 0, thinking: 0, total: 518 }, price: { ...m.price, rates: { ...m.price.rates, cache_read: null, cache_write: null } } }
+            : m);
+        return { ...view, models };
+      },
+    });
+    location.hash = "#/settings/antigravity";
+    render(App);
+    await screen.findByRole("table", { name: "Model Pricing" });
+    const row = table().getAllByRole("row").find((r) => r.textContent?.includes("gemini-3.8-flash"))!;
+    expect(within(row).getAllByText("no price")).toHaveLength(1);
+    expect(within(row).getByText("no price")).toHaveAttribute("title", hint);
+    expect(row).toHaveTextContent("0.75");
   });
 
   it("m4 sets a price, says what can't be, and takes it back", async () => {

@@ -1,7 +1,7 @@
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/svelte";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { useDoor } from "../src/api";
-import type { UsageBar, UsageModel } from "../src/bindings/view";
+import type { UsageBar, UsageModel, UsageScreen } from "../src/bindings/view";
 import { fixtureDoor, type Fixture, type World } from "../src/fixture";
 import { makeUsage } from "../src/fixture/usage";
 import { axisMoney, money } from "../src/model/money";
@@ -93,6 +93,26 @@ describe("the Usage screen", () => {
     expect(within(table).getByText("no price")).toBeVisible();
     expect(within(table).getByRole("link", { name: "Set a price…" })).toHaveAttribute("href", "#/settings/antigravity");
     for (const query of asked(door)) expect(query).toEqual({ range: "days30", measure: "cost", since: null, until: null });
+  });
+
+  it("says why it counts more sessions than the lists, and why a cost is not whole", async () => {
+    const door = fixtureDoor("full", AT);
+    const hint = "There is no rate for cache reads: 500 tokens are not in the cost.";
+    useDoor({
+      ...door,
+      call: async (command, args) => {
+        const answer = await door.call(command, args);
+        if (command !== "usage") return answer;
+        const it = answer as UsageScreen;
+        return { ...it, models: it.models.map((m, i) => (i === 0 ? { ...m, tokens_unpriced: 500, hint } : m)) };
+      },
+    });
+    location.hash = "#/usage";
+    render(App);
+    expect(await screen.findByText("calls in 218 sessions, 4 of them sub-agents")).toBeVisible();
+    expect(screen.getByTitle(/Sub-agents count here as sessions of their own/)).toBeVisible();
+    expect(await screen.findByText("214 sessions")).toHaveAttribute("title", expect.stringMatching(/Sub-agents are inside .* Usage counts them/));
+    expect(screen.getByTitle(new RegExp(`^\\$[\\d.]+ ${hint}`))).toHaveTextContent(/^≥ /);
   });
 
   it("asks Rust again for another range and measure, and cuts the table otherwise", async () => {

@@ -12,7 +12,7 @@ const WORDS: [string, (n: number) => string][] = [
   ["of", (n) => text.sessions.of(n, n).join("")], ["without usage", text.sessions.withoutUsage], ["problems", text.sessions.problems],
   ["inside", text.sessions.withSubagents], ["calls", text.session.calls], ["together", (n) => text.session.togetherLine(n, 0)],
   ["carry", text.session.withoutUsage], ["rows", (n) => text.warning["undecodable_row"]!(n)], ["mismatch", (n) => text.warning["usage_mismatch"]!(n)],
-  ["usage", (n) => `${n} ${text.usage.calls(n, n)}`], ["left out", text.usage.leftOut], ["exact", text.usage.exact], ["more", text.usage.more],
+  ["usage", (n) => `${n} ${text.usage.calls(n, n, n)}`], ["left out", text.usage.leftOut], ["exact", text.usage.exact], ["more", text.usage.more],
   ["stale", text.pricing.stale], ["lacking", text.money.lacking], ["priced calls", text.pricing.calls],
 ];
 

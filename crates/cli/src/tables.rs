@@ -105,8 +105,14 @@ pub(crate) fn sessions(doc: &SessionsDocument, now: jiff::Timestamp) -> String {
             age(s.last_activity_at.as_deref(), now),
         ]);
     }
+    // The window's lists show these inside the session that started them.
+    let subagents = doc.sessions.iter().filter(|s| s.parent_id.is_some()).count();
+    let inside = match u32::try_from(subagents).unwrap_or(u32::MAX) {
+        0 => String::new(),
+        n => format!(", of them {}", counted(n, "sub-agent", "sub-agents")),
+    };
     let totals = format!(
-        "{} · {} · {} tokens{} · {}",
+        "{}{inside} · {} · {} tokens{} · {}",
         counted(doc.totals.sessions, "session", "sessions"),
         counted(doc.totals.calls, "call", "calls"),
         count(doc.totals.tokens.total),

@@ -442,21 +442,36 @@ impl Store {
         self.at_once(|store| store.read(|conn| by_time(conn, from, until, day)))
     }
 
-    /// The sessions that have calls in slots `from..until`, deleted ones left out.
+    /// How many sessions have calls in slots `from..until`, deleted ones left out.
     ///
     /// # Errors
     /// When SQLite refuses.
     pub fn sessions_with_calls(&self, from: i64, until: i64) -> Result<u32, StoreError> {
-        self.read(|conn| {
-            // Most have all of their calls there, or none; only what reaches across an edge is looked at closer.
-            conn.prepare_cached(
-                "SELECT count(*) FROM session AS s
-                 WHERE hidden = 0 AND first_slot < ?2 AND last_slot >= ?1
-                     AND ((first_slot >= ?1 AND last_slot < ?2)
-                         OR EXISTS (SELECT 1 FROM total AS t WHERE t.sid = s.sid AND t.slot >= ?1 AND t.slot < ?2))",
-            )?
-            .query_row(params![from, until], |r| Ok(count(r.get(0)?)))
-        })
+        self.with_calls("s.hidden = 0", from, until)
+    }
+
+    /// How many of them are sub-agents of a session that is here.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn subagents_with_calls(&self, from: i64, until: i64) -> Result<u32, StoreError> {
+        // Found by the index on parents. What is inside a deleted session is deleted with it.
+        self.with_calls(
+            "+s.hidden = 0 AND s.parent IS NOT NULL AND EXISTS (SELECT 1 FROM session AS p WHERE p.id = s.parent)",
+            from,
+            until,
+        )
+    }
+
+    fn with_calls(&self, which: &str, from: i64, until: i64) -> Result<u32, StoreError> {
+        // Most have all of their calls there, or none; only what reaches across an edge is looked at closer.
+        let sql = format!(
+            "SELECT count(*) FROM session AS s
+             WHERE {which} AND first_slot < ?2 AND last_slot >= ?1
+                 AND ((first_slot >= ?1 AND last_slot < ?2)
+                     OR EXISTS (SELECT 1 FROM total AS t WHERE t.sid = s.sid AND t.slot >= ?1 AND t.slot < ?2))"
+        );
+        self.read(|conn| conn.prepare_cached(&sql)?.query_row(params![from, until], |r| Ok(count(r.get(0)?))))
     }
 
     /// What each lane used from slot `from` on, deleted sessions left out.

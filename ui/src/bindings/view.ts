@@ -562,6 +562,10 @@ untimed: UsageRow | null,
  */
 models: Array<UsageModel>, projects: Array<UsageProject>, totals: Totals, 
 /**
+ * How many of the sessions in `totals` are sub-agents, which lists of sessions show inside the session that started them.
+ */
+subagents: number, 
+/**
  * How much of the prompts came from the cache, in percent; `null` where nothing is known.
  */
 cached_percent: number | null, };
@@ -619,6 +623,10 @@ striped: boolean,
  * The row that prices its calls of today; `null`: none.
  */
 price_row: string | null, 
+/**
+ * Why there is no price, or not for which parts, and what to do; `null` when all is priced.
+ */
+hint: string | null, 
 /**
  * The day, the model's id, the folder or the session's id; `null` for "not known".
  */
@@ -849,7 +857,8 @@ export type PricingView = { schema: number,
  */
 note: string, table: PriceTable, 
 /**
- * Every model that calls name, those without a price first, then the most used ones.
+ * Every model that calls name, those without a price first, then the most used ones; and the names without a call yet
+ * for which the person set something.
  */
 models: Array<PricedModel>, 
 /**
@@ -857,7 +866,11 @@ models: Array<PricedModel>,
  */
 rows: Array<PriceRow>, };
 
-export type PricingStatus = { schema: number, note: string, table: PriceTable, models_priced: number, models_unpriced: number, 
+export type PricingStatus = { schema: number, note: string, table: PriceTable, 
+/**
+ * Of the models that calls name.
+ */
+models_priced: number, models_unpriced: number, 
 /**
  * Models with a price or an alias of the person's own.
  */

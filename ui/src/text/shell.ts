@@ -14,6 +14,7 @@ export const rail = {
   waitingForAgy: "Waiting for agy",
   starting: "Starting…",
   failed: "Not connected",
+  sessionsHint: "Sub-agents are inside the session that started them, and not counted here. Usage counts them, too.",
   readOf: (done: number, total: number) => `${count(done)} of ${count(total)}`,
   short: (n: number) => (n > 99 ? "99+" : count(n)),
   needYou: (n: number) => plural(n, "lane needs you", "lanes need you"),

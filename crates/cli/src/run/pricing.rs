@@ -197,7 +197,7 @@ fn list(view: &PricingView) -> String {
     } else {
         format!("{}\nRates are USD for a million tokens.", rendered(&t))
     };
-    for m in view.models.iter().filter(|m| m.own.is_some() || m.price.is_none()) {
+    for m in &view.models {
         if let Some(hint) = &m.hint {
             out.push_str(&format!("\n{}: {}", cut(&m.model, 60), safe(hint)));
         }

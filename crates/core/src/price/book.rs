@@ -171,6 +171,11 @@ impl Book {
         &self.stamp
     }
 
+    /// All that the person set, by name.
+    pub fn all_own(&self) -> impl Iterator<Item = (&str, &Own)> {
+        self.own.iter().map(|(name, set)| (name.as_str(), &set.own))
+    }
+
     /// What the person set for a model, by the name under which it was set.
     pub fn own(&self, m: &Model) -> Option<(&str, &Own)> {
         names(m).iter().find_map(|n| self.own.get_key_value(n).map(|(n, s)| (n.as_str(), &s.own)))

@@ -125,7 +125,8 @@ impl Host {
             true => Some(0),
             false => (m.model_label.as_deref() == Some(model)).then_some(1),
         };
-        let best = view.models.into_iter().filter_map(|m| Some((place(&m)?, m)));
+        let called = view.models.into_iter().filter(|m| m.calls > 0);
+        let best = called.filter_map(|m| Some((place(&m)?, m)));
         Ok(best.min_by_key(|(place, m)| (*place, std::cmp::Reverse(m.calls))).map(|(_, m)| m))
     }
 

@@ -1,6 +1,6 @@
 //! The prices as the page and `agenthub pricing` show them: which row prices which model, and which models have none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use agenthub_core::{
     Model, Time, day_of,
@@ -41,16 +41,18 @@ pub(crate) fn status(
     synced: Option<view::PriceChanges>,
 ) -> view::PricingStatus {
     let models = models(prices, used, at.now);
-    let count = |is: &dyn Fn(&view::PricedModel) -> bool| {
+    // What no call names is nothing that a price is missing for.
+    let (of_calls, ahead): (Vec<_>, Vec<_>) = models.into_iter().partition(|m| m.calls > 0);
+    let count = |models: &[view::PricedModel], is: &dyn Fn(&view::PricedModel) -> bool| {
         u32::try_from(models.iter().filter(|m| is(m)).count()).unwrap_or(u32::MAX)
     };
     view::PricingStatus {
         schema: view::SCHEMA,
         note: NOTE.to_owned(),
         table: table(&prices.prices, at),
-        models_priced: count(&|m| m.price.is_some()),
-        models_unpriced: count(&|m| m.price.is_none()),
-        models_own: count(&|m| m.own.is_some()),
+        models_priced: count(&of_calls, &|m| m.price.is_some()),
+        models_unpriced: count(&of_calls, &|m| m.price.is_none()),
+        models_own: count(&of_calls, &|m| m.own.is_some()).saturating_add(count(&ahead, &|_| true)),
         synced,
     }
 }
@@ -79,7 +81,8 @@ fn table(p: &Prices, at: &At<'_>) -> view::PriceTable {
     }
 }
 
-/// Every model that calls name, by the name that the other documents give it and its label.
+/// Every model that calls name, by the name that the other documents give it and its label; and what the person set ahead,
+/// for a name that no call has yet.
 fn models(prices: &Now, used: &[Used], now: Time) -> Vec<view::PricedModel> {
     let mut grouped: BTreeMap<(String, Option<String>), (Model, Sum)> = BTreeMap::new();
     for u in used {
@@ -88,7 +91,13 @@ fn models(prices: &Now, used: &[Used], now: Time) -> Vec<view::PricedModel> {
         *sum = sum.plus(u.sum);
     }
     let mut all: Vec<view::PricedModel> =
-        grouped.into_values().map(|(m, sum)| model(&prices.book, &m, &sum, now)).collect();
+        grouped.values().map(|(m, sum)| model(&prices.book, m, sum, now)).collect();
+    let set: HashSet<&str> =
+        grouped.values().filter_map(|(m, _)| prices.book.own(m)).map(|(name, _)| name).collect();
+    all.extend(prices.book.all_own().filter(|(name, _)| !set.contains(name)).map(|(name, _)| {
+        let named = Model { number: 0, id: Some(name.to_owned()), label: None };
+        model(&prices.book, &named, &Sum::default(), now)
+    }));
     all.sort_by(|a, b| {
         let place = |m: &view::PricedModel| (m.price.is_some(), std::cmp::Reverse(m.calls));
         place(a).cmp(&place(b)).then_with(|| (&a.model, &a.model_label).cmp(&(&b.model, &b.model_label)))
@@ -160,14 +169,16 @@ fn hint(
     let text = match (price, own.and_then(|o| o.alias.as_deref())) {
         (Some(_), _) if sum.cost.unpriced_tokens == 0 => return None,
         (Some(p), _) => {
-            let r = &p.rates;
+            let (r, t) = (&p.rates, &sum.tokens);
             let parts = [
-                ("input", &r.input),
-                ("cache reads", &r.cache_read),
-                ("cache writes", &r.cache_write),
-                ("output", &r.output),
+                ("input", &r.input, t.input),
+                ("cache reads", &r.cache_read, t.cache_read),
+                ("cache writes", &r.cache_write, t.cache_write),
+                ("output", &r.output, t.output),
             ];
-            let missing: Vec<&str> = parts.iter().filter(|(_, r)| r.is_none()).map(|(n, _)| *n).collect();
+            // What was never used is not missed.
+            let missing: Vec<&str> =
+                parts.iter().filter(|(_, r, n)| r.is_none() && *n > 0).map(|(n, ..)| *n).collect();
             let missing = if missing.is_empty() { "long prompts".to_owned() } else { missing.join(" and ") };
             format!(
                 "There is no rate for {missing}: {} tokens are not in the cost.",

@@ -17,7 +17,7 @@ use jiff::{
 
 use super::{Edge, UsageQuery, bad, day, edge, row, totals};
 use crate::{
-    convert, host, settings,
+    convert, host, pricing, settings,
     view::{
         ErrorView, UsageBar, UsageBy, UsageMeasure, UsageModel, UsagePart, UsageProject, UsageRange,
         UsageScreen, UsageScreenQuery, UsageStep,
@@ -154,6 +154,7 @@ fn asked(
     let last = days.last.or_else(|| by_day.keys().next_back().map(|d| today.max(*d)));
     let step = step(first, last);
     let sessions = reader.sessions_with_calls(from, until).map_err(says)?;
+    let subagents = reader.subagents_with_calls(from, until).map_err(says)?;
     let mut projects: Vec<_> = reader.usage(By::Project, from, until).map_err(says)?;
     projects.sort_by_key(|p| std::cmp::Reverse(self::weight(q.measure, &p.sum)));
 
@@ -174,14 +175,14 @@ fn asked(
                 let (approximate, sum) = models.get(place)?;
                 let (name, label) = order.names(*place);
                 let coloured = rank < COLOURED;
+                let priced = order.model(*place).map(|m| pricing::status::model(book, m, sum, now));
+                let (price, hint) = priced.map_or((None, None), |p| (p.price, p.hint));
                 Some(UsageModel {
                     row: row(Some(name), label, *approximate, sum),
                     colour: u8::try_from(place % COLOURS + 1).ok().filter(|_| coloured),
                     striped: coloured && (place / COLOURS) % 2 == 1,
-                    price_row: order
-                        .model(*place)
-                        .and_then(|m| book.row(m, Some(now)))
-                        .map(|r| r.key.clone()),
+                    price_row: price.map(|p| p.row),
+                    hint,
                 })
             })
             .collect(),
@@ -195,6 +196,7 @@ fn asked(
             })
             .collect(),
         totals: totals(sessions, &all.1),
+        subagents,
         cached_percent: cached_percent(&all.1),
     })
 }

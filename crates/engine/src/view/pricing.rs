@@ -15,7 +15,8 @@ pub struct PricingView {
     /// What these numbers are, said openly: list prices, not a bill.
     pub note: String,
     pub table: PriceTable,
-    /// Every model that calls name, those without a price first, then the most used ones.
+    /// Every model that calls name, those without a price first, then the most used ones; and the names without a call yet
+    /// for which the person set something.
     pub models: Vec<PricedModel>,
     /// All rows of the table: what an alias can point to.
     pub rows: Vec<PriceRow>,
@@ -27,6 +28,7 @@ pub struct PricingStatus {
     pub schema: u32,
     pub note: String,
     pub table: PriceTable,
+    /// Of the models that calls name.
     pub models_priced: u32,
     pub models_unpriced: u32,
     /// Models with a price or an alias of the person's own.
@@ -139,7 +141,7 @@ pub enum PriceMatch {
     OwnAlias,
 }
 
-/// A model that calls name, and its price.
+/// A model that calls name, or that the person set a price for, and its price.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct PricedModel {
     /// As in the other documents, and what `set_price` takes.

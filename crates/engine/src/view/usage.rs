@@ -88,6 +88,8 @@ pub struct UsageScreen {
     pub models: Vec<UsageModel>,
     pub projects: Vec<UsageProject>,
     pub totals: Totals,
+    /// How many of the sessions in `totals` are sub-agents, which lists of sessions show inside the session that started them.
+    pub subagents: u32,
     /// How much of the prompts came from the cache, in percent; `null` where nothing is known.
     pub cached_percent: Option<u8>,
 }
@@ -129,6 +131,8 @@ pub struct UsageModel {
     pub striped: bool,
     /// The row that prices its calls of today; `null`: none.
     pub price_row: Option<String>,
+    /// Why there is no price, or not for which parts, and what to do; `null` when all is priced.
+    pub hint: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
