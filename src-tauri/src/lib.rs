@@ -20,7 +20,7 @@ mod tray;
 mod tray_host;
 mod windows;
 
-use std::{process::ExitCode, time::Duration};
+use std::{path::Path, process::ExitCode, time::Duration};
 
 use agenthub_engine::{Config, Host, LogFile};
 use args::Args;
@@ -71,7 +71,8 @@ fn tell(message: &str) {
 fn run(args: Args) -> Result<(), String> {
     let config = Config::from_env(&args.overrides()).map_err(|e| e.to_string())?;
     check_display()?;
-    let app = builder(Builder::<Wry>::default()).build(context()).map_err(|e| e.to_string())?;
+    let app =
+        builder(Builder::<Wry>::default(), &config.data_dir).build(context()).map_err(|e| e.to_string())?;
     // Before the engine: a second start ends in here, once the first one has its arguments.
     instance::guard(app.handle(), &config);
     let host = Host::start(config).map_err(|e| e.message)?;
@@ -85,9 +86,16 @@ fn context<R: Runtime>() -> Context<R> {
 }
 
 /// What the app and the tests' mock runtime share.
-fn builder<R: Runtime>(builder: Builder<R>) -> Builder<R> {
+fn builder<R: Runtime>(builder: Builder<R>, data_dir: &Path) -> Builder<R> {
+    let kept = windows::Kept::below(data_dir);
     builder
-        .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(windows::KEPT).build())
+        .plugin(
+            tauri_plugin_window_state::Builder::new()
+                .with_state_flags(windows::KEPT)
+                .with_filename(kept.size_file())
+                .build(),
+        )
+        .manage(kept)
         .plugin(tauri_plugin_autostart::init(
             tauri_plugin_autostart::MacosLauncher::LaunchAgent,
             Some(vec!["--background"]),
@@ -123,6 +131,7 @@ fn on_event<R: Runtime>(app: &AppHandle<R>, args: &Args, event: RunEvent) {
         RunEvent::Exit => {
             notify::quit(app);
             app.state::<Shell>().stop();
+            windows::tidy(app);
         }
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => windows::open(app, None),

@@ -94,7 +94,7 @@ fn app() -> (App<MockRuntime>, tempfile::TempDir) {
         config_dir: dir.path().join("config"),
         poll_ms: 15_000,
     };
-    let app = builder(mock_builder()).build(context()).unwrap();
+    let app = builder(mock_builder(), dir.path()).build(context()).unwrap();
     app.manage(Shell::new(Host::start(config).unwrap()));
     (app, dir)
 }

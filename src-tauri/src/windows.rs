@@ -2,6 +2,8 @@
 //!
 //! Everything here runs on the main thread.
 
+use std::path::{Path, PathBuf};
+
 use serde::Serialize;
 use tauri::{
     AppHandle, Emitter, Manager, Runtime, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
@@ -17,6 +19,28 @@ pub(crate) const MAIN: &str = "main";
 const NAVIGATE: &str = "navigate";
 /// Where a window was comes out shifted by its frame under X11, so only its size is kept.
 pub(crate) const KEPT: StateFlags = StateFlags::SIZE.union(StateFlags::MAXIMIZED);
+
+/// Where the window's size and what the web view keeps stand: in our data folder, for another data folder is another app.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    data_dir: PathBuf,
+}
+
+impl Kept {
+    pub(crate) fn below(data_dir: &Path) -> Kept {
+        // The plugin takes a name that is not absolute for one in a folder of its own.
+        Kept { data_dir: std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned()) }
+    }
+
+    /// As text, which the plugin wants: a folder whose name is none keeps no size.
+    pub(crate) fn size_file(&self) -> String {
+        self.data_dir.join("window.json").to_string_lossy().into_owned()
+    }
+
+    fn web_view(&self) -> PathBuf {
+        self.data_dir.join("webview")
+    }
+}
 
 /// A place in the page: the payload of `navigate`, and in the address (`#/lanes/ID`) of a page that is just made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -73,6 +97,15 @@ pub(crate) fn remember<R: Runtime>(app: &AppHandle<R>) {
     if let Err(error) = app.save_window_state(KEPT) {
         tracing::warn!(%error, "the window's size is not kept");
     }
+    tidy(app);
+}
+
+/// The plugin makes a folder in the person's configuration whenever it writes, wherever its file is. One in which something
+/// stands stays.
+pub(crate) fn tidy<R: Runtime>(app: &AppHandle<R>) {
+    if let Ok(folder) = app.path().app_config_dir() {
+        let _ = std::fs::remove_dir(folder);
+    }
 }
 
 fn raise<R: Runtime>(window: &WebviewWindow<R>, place: Option<Place>) -> tauri::Result<()> {
@@ -87,6 +120,7 @@ fn make<R: Runtime>(app: &AppHandle<R>, place: &Place) -> tauri::Result<()> {
     app.state::<Shell>().page_begins();
     let window = WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App(place.page().into()))
         .title(text::APP)
+        .data_directory(app.state::<Kept>().web_view())
         .inner_size(1120.0, 720.0)
         .min_inner_size(760.0, 520.0)
         .on_navigation(is_ours)

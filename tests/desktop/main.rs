@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "measurements are printed")]
 
+mod first_start;
 mod harness;
 mod hooks;
 mod hostile;

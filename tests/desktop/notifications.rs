@@ -13,6 +13,7 @@ use crate::harness::{
     until,
 };
 
+const ENTER: &str = "\u{e007}";
 const ID: &str = "5d0c1f7e-6a4b-4c3d-9e2f-0123456789ab";
 
 /// Short turns are told, too; agy's home is there.
@@ -125,16 +126,21 @@ fn t4_several_within_two_seconds_are_one_in_the_place_of_the_first() {
 }
 
 #[test]
-fn t4_a_muted_lane_is_silent_and_the_others_are_not() {
+fn t4_a_lane_that_is_muted_by_key_is_silent_until_that_is_undone_and_the_others_are_not() {
     let mut desk = Desk::start();
     let daemon = Notifications::serve(desk.connect());
     let home = prepare(&desk, json!({}));
     let page = Page::open(&mut desk);
     let mut muted = Live::start(&home, LiveSpec::new(ID).cwd("/work/api-server")).unwrap();
     muted.prompt("Migrate the database").unwrap();
-    let lane =
-        until("the lane", || page.ask("board", json!({}))["lanes"][0]["id"].as_str().map(str::to_owned));
-    page.ask("mute_lane", json!({ "laneId": lane, "mute": true }));
+    page.see("api-server");
+    page.run("document.querySelector('[data-lane]').focus()");
+    page.press("m");
+    // The way back goes by itself after a while, unless somebody is about to take it.
+    let undo = "const undo = [...document.querySelectorAll('.toast button')].find((b) => b.textContent.trim() === 'Undo');\
+        undo?.focus(); return document.activeElement === undo && Boolean(undo)";
+    until("a way back", || (page.run(undo) == true).then_some(()));
+    page.see("Lane muted");
     muted.call().unwrap();
     muted.end_turn().unwrap();
     let held = until("the history", || history(&page).first().cloned());
@@ -142,7 +148,8 @@ fn t4_a_muted_lane_is_silent_and_the_others_are_not() {
     let other = LiveSpec::new(&ID.replace("5d0c", "6d0c")).cwd("/work/web");
     turn(&mut Live::start(&home, other).unwrap());
     assert_eq!(shown(&daemon, 1).title, "web is ready");
-    page.ask("mute_lane", json!({ "laneId": lane, "mute": false }));
+    page.press(ENTER);
+    page.see("Lane makes notifications again");
     // Not together with that one.
     std::thread::sleep(std::time::Duration::from_millis(2_100));
     turn(&mut muted);

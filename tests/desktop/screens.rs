@@ -34,6 +34,8 @@ fn every_screen_of_the_demo() {
     std::fs::create_dir_all(&folder).unwrap();
     let mut desk = Desk::start();
     desk.window_manager();
+    // No picture of a row on its way to another place.
+    desk.write_config("gtk-3.0/settings.ini", "[Settings]\ngtk-enable-animations=false\n");
     let told = Notifications::serve(desk.connect());
     // The demo's turns are short.
     desk.write_config("agenthub/settings.json", r#"{ "notifications": { "min_turn_s": 0 } }"#);

@@ -35,27 +35,6 @@ fn t2_a_left_click_and_the_menu_open_the_window_and_closing_it_frees_the_web_pro
 }
 
 #[test]
-fn the_window_comes_back_in_its_size() {
-    let size = |page: &Page| page.run("return [innerWidth, innerHeight]");
-    let mut desk = Desk::start();
-    desk.window_manager();
-    let page = Page::open(&mut desk);
-    assert_eq!(size(&page), json!([1120, 720]));
-    let window = until("the window", || desk.window("AgentHub"));
-    desk.run("xdotool", &["windowsize", &window, "900", "600"]);
-    until("the new size", || (size(&page) == json!([900, 600])).then_some(()));
-    desk.close("AgentHub");
-    let kept = desk.home().join(".config/dev.agenthub.desktop/.window-state.json");
-    until("the size to be kept", || std::fs::read_to_string(&kept).ok().filter(|kept| kept.contains("900")));
-    desk.tray().choose("Quit");
-    until("the app to quit", || desk.single_instance().is_none().then_some(()));
-
-    let page = Page::open(&mut desk);
-    assert_eq!(size(&page), json!([900, 600]));
-    page.close();
-}
-
-#[test]
 fn t6_the_page_says_why_the_window_opened_until_there_is_a_tray() {
     let mut desk = Desk::bare();
     let page = Page::open(&mut desk);

@@ -133,6 +133,16 @@ describe("w3 the hooks card", () => {
     expect(await screen.findByText("Not installed")).toBeVisible();
   });
 
+  it("shows the lines of a refusal as lines", async () => {
+    const door = await open("empty");
+    const message = "~/.gemini/config/hooks.json has changed since AgentHub wrote it. What has changed since:\n@@ -1,3 +1,3 @@\n {\n-  \"a\": 1\n+  \"a\": \u202e2";
+    useDoor({ ...door, call: (command, args) => (command === "hooks_plan" ? Promise.reject({ code: "ECHANGED", message }) : door.call(command, args)) });
+    await fireEvent.click(card().getByRole("button", { name: "Install…" }));
+    const refused = await screen.findByRole("alert");
+    expect(refused).toHaveTextContent("has changed since AgentHub wrote it. What has changed since:");
+    expect(refused.querySelector(".lines")?.textContent).toBe("@@ -1,3 +1,3 @@\n {\n-  \"a\": 1\n+  \"a\": \ufffd2");
+  });
+
   it("says why nothing was written, and goes on", async () => {
     const door = fixtureDoor("empty");
     const call = door.call.bind(door);
@@ -145,5 +155,39 @@ describe("w3 the hooks card", () => {
     expect(await screen.findByText("There is no room on the disk.")).toBeVisible();
     expect(screen.getByRole("button", { name: "Write hooks.json" })).toBeEnabled();
     expect(screen.queryByText("Hooks installed")).toBeNull();
+  });
+});
+
+describe("the first start", () => {
+  async function first(world: World, hooks = ""): Promise<Fixture> {
+    history.replaceState(null, "", `/?hooks=${hooks}#/lanes`);
+    const door = fixtureDoor(world);
+    useDoor(door);
+    render(App);
+    await screen.findByRole("heading", { level: 1, name: "Your agents, one lane each" });
+    return door;
+  }
+
+  it("leads to the hooks with their difference shown, once, and knows them when they are there", async () => {
+    const door = await first("empty");
+    await fireEvent.click(await screen.findByRole("button", { name: "Preview change…" }));
+    expect(await screen.findByRole("group", { name: "Install will change two files." })).toBeVisible();
+    expect(named(door, "hooks_apply")).toEqual([]);
+    await fireEvent.click(card().getByRole("button", { name: "Write hooks.json" }));
+    await waitFor(() => expect(card().getByText("Installed")).toBeVisible());
+    await fireEvent.click(screen.getByRole("link", { name: /^Lanes/ }));
+    expect(await screen.findByText("Hooks are installed")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Preview change…" })).toBeNull();
+    await fireEvent.click(screen.getByRole("link", { name: /^Settings/ }));
+    await fireEvent.click(await screen.findByRole("link", { name: "Antigravity" }));
+    await waitFor(() => expect(card().getByText("Installed")).toBeVisible());
+    expect(screen.queryByRole("group", { name: /will change/ })).toBeNull();
+  });
+
+  it("sends a notification to hear, and has nothing to put hooks into where agy was never", async () => {
+    const door = await first("nohome");
+    await fireEvent.click(screen.getByRole("button", { name: "Send a test" }));
+    await waitFor(() => expect(named(door, "test_notification")).toHaveLength(1));
+    expect(screen.queryByRole("button", { name: "Preview change…" })).toBeNull();
   });
 });

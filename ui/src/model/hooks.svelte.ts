@@ -3,6 +3,9 @@ import * as api from "../api";
 import type { ErrorView, HooksAction, HooksPlan, HooksStatus } from "../bindings/view";
 import { Resource } from "./resource.svelte";
 
+/** What another screen wants shown as soon as the card is there. */
+export const wanted: { action: HooksAction | null } = { action: null };
+
 export class HooksCard {
   status = new Resource<HooksStatus>();
   /** What is shown and may be written. */
