@@ -1,6 +1,6 @@
 //! Live conversations, played by agy-sim while the engine watches, with no hook installed.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use agenthub_core::Time;
 use agenthub_engine::{
@@ -88,6 +88,31 @@ fn l05_an_api_error_without_a_stop_is_an_error_and_a_new_turn_clears_it() {
     engine.until("running", |s| state_of(s) == Some(State::Running));
 }
 
+/// Puts a conversation into `home` as agy leaves it between its first transaction, which makes the tables, and its second,
+/// which brings the first rows: those of `full`. The second is under way; calling what is returned commits it.
+fn only_begun(home: &agy_sim::Home, id: &str, full: &Path) -> impl FnOnce() + use<> {
+    let begun = full.with_extension("begun");
+    std::fs::copy(full, &begun).unwrap();
+    let tables: Vec<String> = {
+        let db = rusqlite::Connection::open(&begun).unwrap();
+        let mut query = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+        let tables: Vec<String> = query.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect();
+        for table in &tables {
+            db.execute(&format!("DELETE FROM {table}"), []).unwrap();
+        }
+        tables
+    };
+    std::fs::create_dir_all(home.conversations()).unwrap();
+    std::fs::rename(&begun, home.db(id)).unwrap();
+    let db = rusqlite::Connection::open(home.db(id)).unwrap();
+    db.execute("ATTACH ?1 AS full", [full.to_str().unwrap()]).unwrap();
+    db.execute_batch("BEGIN").unwrap();
+    for table in &tables {
+        db.execute(&format!("INSERT INTO main.{table} SELECT * FROM full.{table}"), []).unwrap();
+    }
+    move || db.execute_batch("COMMIT").unwrap()
+}
+
 /// agy makes a file's tables in one transaction and its first rows in the next. What is read in between says nothing of the
 /// folder or the parent, and a lane of its own would be gone a moment later.
 #[test]
@@ -98,40 +123,49 @@ fn s01_a_conversation_that_says_nothing_yet_has_no_lane() {
     let mut agy = Live::start(&elsewhere, LiveSpec::new(&id).cwd(CWD)).unwrap();
     agy.prompt("Add soft-delete to invoices").unwrap();
     agy.close().unwrap();
-    let full = elsewhere.db(&id);
-    let begun = elsewhere.root().join("begun.db");
-    std::fs::copy(&full, &begun).unwrap();
-    let db = rusqlite::Connection::open(&begun).unwrap();
-    let tables: Vec<String> = db
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        .unwrap()
-        .query_map([], |r| r.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    for table in &tables {
-        db.execute(&format!("DELETE FROM {table}"), []).unwrap();
-    }
-    drop(db);
-    std::fs::create_dir_all(rig.home.conversations()).unwrap();
-    std::fs::copy(&begun, rig.home.db(&id)).unwrap();
+    let goes_on = only_begun(&rig.home, &id, &elsewhere.db(&id));
 
     let engine = rig.start();
     engine.until("read and stored", |_| engine.host.session(&id).is_ok());
     assert!(engine.host.watch().borrow().board.lanes.is_empty());
+    let told = engine
+        .record(goes_on, |s| lane(s, CWD).is_some_and(|l| l.lane.sessions == std::slice::from_ref(&id)));
+    assert!(told.iter().flat_map(|s| &s.board.lanes).all(|l| l.lane.cwd.as_deref() == Some(CWD)));
+}
+
+/// A file that was just read is left alone for a moment. A sub-agent that begins and ends meanwhile is read before the rows
+/// that started it, and stood for its parent's lane: finished, where its parent works.
+#[test]
+fn l06_a_sub_agent_waits_for_a_parent_that_said_nothing_when_it_was_read() {
+    let rig = Rig::new();
+    let elsewhere = agy_sim::Home::temp().unwrap();
+    let id = uuid();
+    let mut agy = Live::start(&elsewhere, LiveSpec::new(&id).cwd(CWD)).unwrap();
+    agy.prompt("Refactor everything").unwrap();
+    agy.call().unwrap();
+    let mut sub = agy.subagent("Reader", "Find every query").unwrap();
+    let child = sub.id().to_owned();
+    sub.prompt("Find every query").unwrap();
+    sub.call().unwrap();
+    sub.end_turn().unwrap();
+    sub.close().unwrap();
+    agy.close().unwrap();
+    let goes_on = only_begun(&rig.home, &id, &elsewhere.db(&id));
+    let begins = rig.home.db(&child).with_extension("begins");
+    std::fs::copy(elsewhere.db(&child), &begins).unwrap();
+
+    let engine = rig.start();
+    engine.until("the parent read and stored", |_| engine.host.session(&id).is_ok());
     let told = engine.record(
         || {
-            let db = rusqlite::Connection::open(rig.home.db(&id)).unwrap();
-            db.execute("ATTACH ?1 AS full", [full.to_str().unwrap()]).unwrap();
-            db.execute_batch("BEGIN").unwrap();
-            for table in &tables {
-                db.execute(&format!("INSERT INTO main.{table} SELECT * FROM full.{table}"), []).unwrap();
-            }
-            db.execute_batch("COMMIT").unwrap();
+            goes_on();
+            std::fs::rename(&begins, rig.home.db(&child)).unwrap();
         },
-        |s| lane(s, CWD).is_some_and(|l| l.lane.sessions == std::slice::from_ref(&id)),
+        |s| lane(s, CWD).is_some_and(|l| l.lane.sessions.contains(&id) && l.lane.sessions.contains(&child)),
     );
-    assert!(told.iter().flat_map(|s| &s.board.lanes).all(|l| l.lane.cwd.as_deref() == Some(CWD)));
+    for l in told.iter().flat_map(|s| &s.board.lanes) {
+        assert!(l.lane.sessions.contains(&id), "a sub-agent alone is no lane: {l:#?}");
+    }
 }
 
 #[test]

@@ -99,11 +99,14 @@ impl Engine {
         self.followed.values().map(|f| &f.session).filter(shown).cloned().collect()
     }
 
-    /// Whether its file is there, and was not read so far, nor found to be none.
+    /// Whether there is news of a session that stands for nothing yet: its file is about to be read again, or is there, was
+    /// not read so far, nor found to be none.
     fn is_to_be_read(&self, id: &SessionId) -> bool {
-        !self.followed.contains_key(id)
-            && self.known.get(id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none())
-            && self.home.conversation(id).exists()
+        let never = || {
+            self.known.get(id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none())
+                && self.home.conversation(id).exists()
+        };
+        !self.followed.contains_key(id) && (self.pending.contains_key(id) || never())
     }
 
     fn usage_of(&self, board: &Board) -> board_view::Usage {
