@@ -8,7 +8,7 @@ import { Resource, throttled } from "../src/model/resource.svelte";
 import { href, parse, SETTINGS } from "../src/model/route.svelte";
 import { PAGE, SessionList } from "../src/model/sessionList.svelte";
 import { isStop, items, rows } from "../src/model/timeline";
-import { toolKind } from "../src/model/tool";
+import { inFolder, toolKind } from "../src/model/tool";
 import { warningTexts } from "../src/model/warnings";
 
 const now = Date.now();
@@ -87,6 +87,17 @@ it("knows what a tool does by its name", () => {
   expect(of("write_to_file", "multi_replace_file_content", "code_action")).toEqual(["edit", "edit", "edit"]);
   expect(of("search_web", "read_url_content", "browser_subagent", "invoke_subagent")).toEqual(["web", "web", "agent", "agent"]);
   expect(of("ask_question", "generate_image", "brand_new", "", null)).toEqual(["ask", "image", "other", "other", "other"]);
+});
+
+it("calls a path below a folder by its way from there", () => {
+  const at = "/home/me/app";
+  expect(inFolder("/home/me/app/src/main.rs", at)).toBe("src/main.rs");
+  expect(inFolder("C:\\me\\app\\src\\main.rs", "C:\\me\\app")).toBe("src\\main.rs");
+  for (const same of ["/home/me/app", "/home/me/app/", "/home/me/application/x", "cat /home/me/app/x", "src/main.rs", ""]) {
+    expect(inFolder(same, at)).toBe(same);
+  }
+  expect(inFolder("/etc/passwd", "/")).toBe("/etc/passwd");
+  expect(inFolder("/etc/passwd", null)).toBe("/etc/passwd");
 });
 
 describe("keys", () => {

@@ -18,3 +18,11 @@ export function toolKind(name: string | null): ToolKind {
   const short = (name ?? "").slice(0, 80).toLowerCase();
   return WORDS.find(([, words]) => words.test(short))?.[0] ?? "other";
 }
+
+/** A path as it is called inside a folder: `src/main.rs` and not `/home/me/app/src/main.rs`. What is no path below it stays. */
+export function inFolder(text: string, folder: string | null): string {
+  if (folder === null || folder.length < 2 || !text.startsWith(folder)) return text;
+  const rest = text.slice(folder.length);
+  const inside = /^[/\\]+(?=[^/\\])/.exec(rest);
+  return inside ? rest.slice(inside[0].length) : text;
+}
