@@ -22,7 +22,8 @@ fn main() -> Result<()> {
     }
     let dir = tempfile::tempdir()?;
     let empty = empty_program(dir.path())?;
-    let hook = hook_program()?;
+    // Beside `agenthub`, where its installer finds it.
+    let hook = agy_sim::built("agenthub-hook", "agenthub-hook")?;
     let world = World { dir: dir.path().to_owned() };
     // Nothing is installed where agy has never been.
     std::fs::create_dir_all(dir.path().join(".gemini/antigravity-cli/conversations"))?;
@@ -181,17 +182,4 @@ fn empty_program(dir: &Path) -> Result<PathBuf> {
     let status = Command::new(rustc).args(flags).arg(&program).arg(&source).status()?;
     ensure!(status.success(), "rustc compiles an empty program");
     Ok(program)
-}
-
-/// Built beside `agenthub`, where its installer finds it.
-fn hook_program() -> Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_BIN_EXE_agenthub")).parent().context("a folder")?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--release", "--quiet", "-p", "agenthub-hook", "--target-dir"])
-        .arg(folder.parent().context("a target folder")?)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()?;
-    ensure!(status.success(), "cargo builds agenthub-hook");
-    Ok(folder.join("agenthub-hook"))
 }

@@ -9,26 +9,16 @@ pub(crate) mod tray;
 pub(crate) mod tray_host;
 
 use std::{
-    path::{Path, PathBuf},
-    process::Command,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 /// The app under test, with the page inside.
 pub(crate) const APP: &str = env!("CARGO_BIN_EXE_agenthub-desktop");
 
-/// `agenthub-hook`, beside the app, where the installer looks for it. It is no part of the app's package, so cargo has not
-/// seen to it yet.
+/// `agenthub-hook`, beside the app, where the installer looks for it. It is no part of the app's package.
 pub(crate) fn hook_program() -> PathBuf {
-    let profile = Path::new(APP).parent().unwrap();
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "agenthub-hook"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo.arg("--target-dir").arg(profile.parent().unwrap());
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    assert!(cargo.status().unwrap().success(), "cargo builds agenthub-hook");
-    profile.join("agenthub-hook")
+    agy_sim::built("agenthub-hook", "agenthub-hook").unwrap()
 }
 
 /// Asks every 10 ms until there is an answer. The bound is generous: a busy machine is no failure.

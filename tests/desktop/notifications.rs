@@ -1,7 +1,5 @@
 //! What a person is told, on a desktop with a notification daemon, and on one without.
 
-use std::process::Command;
-
 use agy_sim::{Home, Live, LiveSpec, ToolEnd};
 use serde_json::{Value, json};
 
@@ -272,15 +270,7 @@ fn t6_start_at_login_follows_the_setting() {
     page.close();
 }
 
-/// `agenthub`, built beside the app.
+/// `agenthub`, beside the app.
 fn command_line() -> String {
-    let folder = std::path::Path::new(APP).parent().unwrap();
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "agenthub-cli"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo.arg("--target-dir").arg(folder.parent().unwrap());
-    if folder.ends_with("release") {
-        cargo.arg("--release");
-    }
-    assert!(cargo.status().unwrap().success(), "cargo builds agenthub");
-    folder.join("agenthub").display().to_string()
+    agy_sim::built("agenthub-cli", "agenthub").unwrap().display().to_string()
 }

@@ -9,7 +9,6 @@ mod unix;
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::OnceLock,
 };
 
 use agenthub_engine::{
@@ -20,20 +19,9 @@ use serde_json::Value;
 
 use crate::rig::{Rig, tree};
 
-/// `agenthub-hook`, built by cargo into the folder that this test was built into.
-pub(crate) fn hook_program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let profile = Path::new(env!("CARGO_BIN_EXE_agenthub")).parent().unwrap();
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "agenthub-hook"]).current_dir(crate::root());
-        cargo.arg("--target-dir").arg(profile.parent().unwrap());
-        if profile.ends_with("release") {
-            cargo.arg("--release");
-        }
-        assert!(cargo.status().unwrap().success(), "cargo builds agenthub-hook");
-        profile.join(format!("agenthub-hook{}", std::env::consts::EXE_SUFFIX))
-    })
+/// `agenthub-hook`, beside `agenthub`.
+pub(crate) fn hook_program() -> PathBuf {
+    agy_sim::built("agenthub-hook", "agenthub-hook").expect("agenthub-hook is built")
 }
 
 /// A home for one test, with the ways to look at it.

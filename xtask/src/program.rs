@@ -78,6 +78,14 @@ impl Program {
         self
     }
 
+    /// Without these variables of ours.
+    pub(crate) fn without(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
+        for name in names {
+            self.command.env_remove(name);
+        }
+        self
+    }
+
     /// The same, started by another program, as `nice` starts one.
     pub(crate) fn behind(self, starter: &str, args: &[&str]) -> Self {
         let inner = self.command;

@@ -123,6 +123,8 @@ fn cargo(tree: &Tree, command: &str, scope: Scope) -> Program {
         Scope::Everything => cargo,
         Scope::WithoutDesktop => cargo.args(["--exclude", APP]),
     };
+    // `compile` has built all programs of the workspace; a test that needs one of them need not ask Cargo for it.
+    let cargo = if command == "test" { cargo.env("AGENTHUB_TESTS_BUILT", "1") } else { cargo };
     // A change of Cargo.toml brings its Cargo.lock with it: on a developer's machine Cargo writes it, in CI it must be there.
     if std::env::var_os("CI").is_some() { cargo.args(["--locked"]) } else { cargo }
 }

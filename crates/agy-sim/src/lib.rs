@@ -41,7 +41,7 @@ pub use gen_row::{CallTime, Gen};
 pub use home::{Home, Layout, TempHome};
 pub use hooks::{HookEnvironment, HookEvent, HookOptions, HookRun, Hooks, HooksFile};
 pub use live::{Esc, Live, LiveSpec, ToolEnd};
-pub use process::{SimProcess, program};
+pub use process::{SimProcess, built, program};
 pub use recording::{CallFact, Recording, WarningFact};
 pub use rng::Rng;
 pub use schema::SCHEMA;

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
@@ -95,23 +96,47 @@ impl Drop for SimProcess {
     }
 }
 
-/// Path of the program, for tests of other crates: `AGY_SIM` if it is set, else built by cargo (a no-op when it is fresh)
-/// into the folder that the running test was built into.
+/// Path of `agy-sim`, for tests of other crates: `AGY_SIM` if it is set, else as [`built`] says.
 pub fn program() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("AGY_SIM") {
-        return Ok(path.into());
+    match std::env::var_os("AGY_SIM") {
+        Some(path) => Ok(path.into()),
+        None => built("agy-sim", "agy-sim"),
     }
+}
+
+/// A program of this workspace in the folder that the running test or bench was built into, for those that belong to another
+/// package: Cargo builds only their own. A no-op when it is fresh; not asked for where `AGENTHUB_TESTS_BUILT` says that the
+/// whole workspace has just been built, as `cargo xtask test` does it.
+///
+/// # Errors
+/// When Cargo cannot be started, or does not build it.
+pub fn built(package: &str, program: &str) -> Result<PathBuf> {
+    // Of one process, the first builds it and the others wait for that.
+    static DONE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let test = std::env::current_exe()?;
     let profile = test.ancestors().nth(2).context("a test runs from target/<profile>/deps")?;
-    let path = profile.join(format!("agy-sim{}", std::env::consts::EXE_SUFFIX));
+    let path = profile.join(format!("{program}{}", std::env::consts::EXE_SUFFIX));
+    let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let fresh = std::env::var_os("AGENTHUB_TESTS_BUILT").is_some() && path.is_file();
+    if fresh || done.contains(&path) {
+        return Ok(path);
+    }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "agy-sim", "--bin", "agy-sim"]);
+    cargo.args(["build", "--quiet", "--package", package, "--bin", program]);
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
     cargo.arg("--target-dir").arg(profile.parent().context("no target folder")?);
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
+    // What Cargo told us of our own package is another matter; some build scripts run anew when it changes (ring's).
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
     let status = cargo.status().context("cannot run cargo")?;
-    anyhow::ensure!(status.success(), "cargo build -p agy-sim: {status}");
+    anyhow::ensure!(status.success(), "cargo build -p {package}: {status}");
+    done.push(path.clone());
     Ok(path)
 }
