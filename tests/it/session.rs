@@ -1,6 +1,6 @@
 //! One session as the command line tells it: found by the beginning of its id, with its kin, its copies and its tools.
 
-use agenthub_engine::view::State;
+use agenthub_engine::view::{SessionsQuery, State};
 use agy_sim::{Call, Conversation, Live, LiveSpec, Turn};
 use serde_json::{Value, json};
 
@@ -78,6 +78,46 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     for unknown in ["abcd7", "first", "abcd1234-0000-4000-8000-00000000000%", ""] {
         assert_eq!(fails(unknown).1, "not_found", "{unknown}");
     }
+}
+
+#[test]
+fn s11_a_search_finds_a_sub_agent_and_lists_what_it_stands_inside_of() {
+    let rig = Rig::new();
+    let mut agy = Live::start(&rig.home, LiveSpec::new(&uuid()).cwd(CWD)).unwrap();
+    agy.prompt("Ask around").unwrap();
+    agy.call().unwrap();
+    let mut child = agy.subagent("Reader", "Find every query").unwrap();
+    child.call().unwrap();
+    child.end_turn().unwrap();
+    agy.subagent_reports(child.id(), "Found.").unwrap();
+    agy.call().unwrap();
+    agy.end_turn().unwrap();
+    let other = Conversation::new(&uuid()).turn(Turn::prompt("Query the store").call(Call::model(1016)));
+    other.write(&rig.home).unwrap();
+    let engine = rig.start();
+    let page = |words: &str| {
+        let search = Some(words.to_owned());
+        engine.host.sessions(&SessionsQuery { search, ..Default::default() }).unwrap()
+    };
+    for words in ["every QUERY", child.id(), &child.id()[..8]] {
+        let page = page(words);
+        let listed: Vec<&str> = page.rows.iter().map(|r| r.session.id.as_str()).collect();
+        assert_eq!((listed, page.subagents), (vec![agy.id()], 1), "{words}");
+        let [inside] = &page.inside[..] else { panic!("{words}: {:?}", page.inside) };
+        assert_eq!((inside.session_id.as_str(), inside.found), (agy.id(), 1));
+        assert_eq!(inside.rows[0].session.id, child.id());
+        assert_eq!(inside.rows[0].session.parent_id.as_deref(), Some(agy.id()));
+        // The command line lists sub-agents by themselves.
+        let told = rig.json(&["sessions", "--search", words, "--json"]);
+        let ids: Vec<&Value> = told["sessions"].as_array().unwrap().iter().map(|s| &s["id"]).collect();
+        assert_eq!(ids, [child.id()], "{words}");
+        assert_eq!(told["totals"]["total"], told["sessions"][0]["tokens"]["total"]);
+    }
+    assert_eq!((page("query").rows.len(), page("query").inside.len()), (2, 1));
+    assert!(page("ask").inside.is_empty() && page("nothing like it").rows.is_empty());
+    assert_eq!(rig.json(&["sessions", "--search", "nothing like it", "--json"])["sessions"], json!([]));
+    child.close().unwrap();
+    agy.close().unwrap();
 }
 
 #[test]

@@ -9,8 +9,8 @@
 use agenthub_engine::{
     Host, Options, UsageBy, UsageQuery,
     view::{
-        ExportFormat, ListedState, SessionsQuery, Tokens, Totals, UsageDocument, UsageMeasure, UsageRange,
-        UsageRow, UsageScreen, UsageScreenQuery,
+        ExportFormat, ListedState, SessionRow, SessionsQuery, Tokens, Totals, UsageDocument, UsageMeasure,
+        UsageRange, UsageRow, UsageScreen, UsageScreenQuery,
     },
 };
 use agy_sim::{WorldSpec, build};
@@ -76,6 +76,48 @@ fn agrees(s: &UsageScreen, what: &str) -> Sum {
         );
     }
     header
+}
+
+/// The foot of a search is what each listed session used together with its sub-agents, which each session says itself.
+fn searches_sum_whole_trees(host: &Host, all: &[SessionRow]) {
+    let found = |words: &str| {
+        let search = Some(words.to_owned());
+        host.sessions(&SessionsQuery { search, limit: 500, ..Default::default() }).unwrap()
+    };
+    let parent = all.iter().find(|r| r.children > 0).unwrap();
+    let child = host.session(&parent.session.id).unwrap().subagents.remove(0);
+    let by_id = found(&child.session.id[..23]);
+    assert_eq!(by_id.rows, std::slice::from_ref(parent), "a sub-agent's id finds what it stands inside of");
+    assert_eq!(by_id.inside.len(), 1);
+    assert!(by_id.inside[0].rows.contains(&child));
+    for words in [&*child.session.name, &child.session.id[..4], "a", "e", "-", "no session has this"] {
+        let page = found(words);
+        assert_eq!(page.rows.len(), usize::try_from(page.totals.sessions).unwrap(), "{words}");
+        let mut sessions = 0;
+        let sum = page.rows.iter().fold((0, 0, 0, 0), |(calls, tokens, usd, unpriced), r| {
+            let detail = host.session(&r.session.id).unwrap();
+            let alone =
+                || (r.session.models.iter().map(|m| m.calls).sum(), &r.session.tokens, &r.session.cost_usd);
+            let (calls_of, tokens_of, usd_of, unpriced_of) = match &detail.with_subagents {
+                Some(t) => (t.calls, t.tokens.total, self::usd(t.cost_usd.as_ref()), t.tokens_unpriced),
+                None => {
+                    let (calls, tokens, cost): (u32, _, _) = alone();
+                    (
+                        calls,
+                        tokens.map_or(0, |t| t.total),
+                        self::usd(cost.as_ref()),
+                        r.session.tokens_unpriced,
+                    )
+                }
+            };
+            sessions += detail.with_subagents.map_or(1, |t| t.sessions);
+            (calls + calls_of, tokens + tokens_of, usd + usd_of, unpriced + unpriced_of)
+        });
+        let t = &page.totals;
+        let foot = (t.calls, t.tokens.total, self::usd(t.cost_usd.as_ref()), t.tokens_unpriced);
+        assert_eq!(foot, sum, "{words}");
+        assert_eq!(t.sessions + page.subagents, sessions, "{words}");
+    }
 }
 
 #[test]
@@ -147,6 +189,9 @@ fn u20_the_usage_screen_agrees_with_itself_and_with_every_other_view_in_every_zo
                     })
                     .sum();
                 assert_eq!(inside, all.subagents, "{what}: what is unfolded is what is summed");
+                if zone == "UTC" {
+                    searches_sum_whole_trees(&host, &all.rows);
+                }
             }
             // What the command line says of the same days.
             for by in [UsageBy::Day, UsageBy::Model, UsageBy::Project, UsageBy::Session] {

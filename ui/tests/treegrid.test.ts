@@ -2,6 +2,7 @@
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/svelte";
 import { afterEach, describe, expect, it } from "vitest";
 import { useDoor } from "../src/api";
+import type { SessionsPage } from "../src/bindings/view";
 import { fixtureDoor, type Fixture } from "../src/fixture";
 import App from "../src/view/App.svelte";
 
@@ -78,6 +79,56 @@ describe("Sub-agents in the list", () => {
     await open();
     const foot = document.querySelector(".foot")!;
     expect(foot).toHaveTextContent(/214 of 214 sessions\s*with 4 sub-agents/);
+  });
+
+  it("are found by their names and ids, below the sessions that they stand inside of", async () => {
+    const door = await open();
+    const grid = screen.getByRole("treegrid");
+    const type = (value: string) => fireEvent.input(screen.getByRole("textbox", { name: "Search sessions" }), { target: { value } });
+    await type("LOAD TWICE");
+    // One session started two, of which this is the second: it alone is shown, and the foot counts the whole tree.
+    await waitFor(() => expect(grid).toHaveAttribute("aria-rowcount", "3"));
+    expect(row(0)).toHaveAttribute("aria-expanded", "true");
+    expect([says(1), row(1).getAttribute("aria-level")]).toEqual(["list pages that load twice", "2"]);
+    expect(document.querySelector(".foot")).toHaveTextContent(/1 of 214 sessions\s*with 3 sub-agents/);
+    expect(asked(door)).toEqual([]);
+    // Folded and unfolded by the keyboard it has all of them.
+    row(0).focus();
+    await press("ArrowRight");
+    await waitFor(() => expect(row(1)).toHaveFocus());
+    await press("ArrowLeft");
+    await waitFor(() => expect(row(0)).toHaveFocus());
+    expect(within(row(0)).getByRole("button", { name: "2 sub-agents, 1 found: hide" })).toHaveTextContent("1 found");
+    await press("ArrowLeft");
+    await waitFor(() => expect(grid).toHaveAttribute("aria-rowcount", "2"));
+    expect(within(row(0)).getByRole("button", { name: "2 sub-agents, 1 found: show" })).toBeVisible();
+    await press("ArrowRight");
+    await waitFor(() => expect(grid).toHaveAttribute("aria-rowcount", "4"));
+    expect([1, 2].map(says)).toEqual(["find every query on invoices", "list pages that load twice"]);
+    expect(within(row(0)).getByRole("button", { name: "2 sub-agents: hide" })).toHaveTextContent(/^2$/);
+    // One deeper, by its id: with what stands between.
+    const { id } = (await door.call("sessions", { query: { ...asked(door)[0]!, parent_id: "7c0b41de-93a2-4f18-b5d6-000000a01003" } }) as SessionsPage).rows[0]!;
+    await press("ArrowLeft");
+    await type(id);
+    await waitFor(() => expect(row(2)).toHaveAttribute("aria-level", "3"));
+    expect(says(1)).toBe("list pages that load twice");
+    // A click opens what was found. Back again, it is still there.
+    await fireEvent.click(row(1));
+    expect(await screen.findByRole("heading", { level: 1, name: "list pages that load twice" })).toBeVisible();
+    await press("Escape");
+    await waitFor(() => expect(row(1)).toHaveFocus());
+    expect(row(2)).toHaveAttribute("aria-level", "3");
+    await fireEvent.click(screen.getByRole("button", { name: "Clear search" }));
+    await waitFor(() => expect(screen.getByRole("treegrid")).toHaveAttribute("aria-rowcount", "215"));
+  });
+
+  it("are found by the palette, too", async () => {
+    await open();
+    await fireEvent.keyDown(document.body, { key: "k", ctrlKey: true });
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.input(within(dialog).getByRole("combobox"), { target: { value: "load twice" } });
+    await fireEvent.click(await within(dialog).findByText("list pages that load twice"));
+    expect(await screen.findByRole("heading", { level: 1, name: "list pages that load twice" })).toBeVisible();
   });
 
   it("keep the keyboard on its session when rows come above it", async () => {

@@ -51,6 +51,30 @@ describe("Unfolded", () => {
     u.lay(pages, 4);
     expect(u.extra).toBe(0);
   });
+  it("shows what a search found, until all of it or nothing is asked for", () => {
+    const u = new Unfolded();
+    const b3 = row("b3", "b");
+    u.find(pages.get(0)!, [{ session_id: "b", found: 2, rows: [b3, row("b31", "b3")] }]);
+    u.lay(pages, 4);
+    expect(shown(u, 5)).toEqual(["0", "1", "1:b3@2.", "1:b31@3.", "2"]);
+    expect([u.has("b"), u.has("b3"), u.has("a"), u.found("b"), u.found("b3"), u.ids()]).toEqual([true, true, false, 2, null, []]);
+    // Folded by hand it says still what was found; unfolded by hand it has all.
+    u.close("b");
+    u.lay(pages, 4);
+    expect([u.has("b"), u.extra, u.found("b")]).toEqual([false, 0, 2]);
+    u.open("b");
+    u.fill("b", [row("b1", "b"), b3]);
+    u.lay(pages, 4);
+    expect(shown(u, 6)).toEqual(["0", "1", "1:b1@2", "1:b3@2.", "1:b31@3.", "2"]);
+    expect([u.found("b"), u.ids()]).toEqual([null, ["b"]]);
+    // The same page again, with less in it; and another question.
+    u.find(pages.get(0)!, [{ session_id: "c", found: 1, rows: [row("c1", "c")] }]);
+    u.lay(pages, 4);
+    expect(shown(u, 7)).toEqual(["0", "1", "1:b1@2", "1:b3@2.", "2", "2:c1@2.", "3"]);
+    u.forget();
+    u.lay(pages, 4);
+    expect([u.has("b"), u.has("c"), u.extra]).toEqual([true, false, 2]);
+  });
   it("ends where sessions name each other", () => {
     const u = unfolded({ a: ["x"], x: ["a"] });
     expect(u.extra).toBeLessThan(20);

@@ -35,7 +35,7 @@ impl Args {
     pub(crate) fn json(&self) -> bool {
         match &self.command {
             Command::Lanes { json, .. }
-            | Command::Sessions { json }
+            | Command::Sessions { json, .. }
             | Command::Session { json, .. }
             | Command::Usage { json, .. }
             | Command::Doctor { json, .. } => *json,
@@ -81,6 +81,9 @@ pub(crate) enum Command {
     },
     /// All sessions, newest first
     Sessions {
+        /// Only those that have this in their name, folder or id
+        #[arg(long, value_name = "TEXT")]
+        search: Option<String>,
         /// One JSON document
         #[arg(long)]
         json: bool,

@@ -169,9 +169,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
                 Ok(out::line(&tables::lanes(&snapshot.board, now))?)
             }
         }
-        Command::Sessions { json } => {
+        Command::Sessions { search, json } => {
             let host = once()?;
-            let mut doc = host.all_sessions().map_err(Failed)?;
+            let mut doc = host.sessions_with(search.as_deref()).map_err(Failed)?;
             say_notes(&host);
             if *json {
                 return out::json(&doc);

@@ -187,7 +187,15 @@ impl Host {
     /// # Errors
     /// `store` when the store fails.
     pub fn all_sessions(&self) -> Result<SessionsDocument, ErrorView> {
-        self.asked(|reader| queries::all(reader, &self.snapshot(), &self.prices()?.book))
+        self.sessions_with(None)
+    }
+
+    /// The same of those sessions alone, sub-agents among them, whose name, folder or id has `words` in it.
+    ///
+    /// # Errors
+    /// `store` when the store fails.
+    pub fn sessions_with(&self, words: Option<&str>) -> Result<SessionsDocument, ErrorView> {
+        self.asked(|reader| queries::all(reader, &self.snapshot(), &self.prices()?.book, words))
     }
 
     /// One session with its timeline, read from agy's file on demand. Blocks.

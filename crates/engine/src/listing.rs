@@ -58,8 +58,7 @@ pub(crate) fn page(
     };
     let limit = if q.limit == 0 { USUAL_PAGE } else { q.limit.min(LARGEST_PAGE) };
     let fail = |e: store::StoreError| store_error(&e);
-    let store::Page { rows, totals: found, below } =
-        reader.page(&filter, sort, q.ascending, q.offset, limit).map_err(fail)?;
+    let found = reader.page(&filter, sort, q.ascending, q.offset, limit).map_err(fail)?;
     let roots = Filter { roots_only: true, ..Filter::default() };
     let sessions_total = reader.count(&roots).map_err(fail)?;
     let (models, lanes) = reader.choices().map_err(fail)?;
@@ -71,10 +70,17 @@ pub(crate) fn page(
             model_labels.insert(id, label);
         }
     }
+    let shown = |rows: &[store::SessionRow]| {
+        rows.iter().map(|r| row(reader, now, r, zone, book)).collect::<Result<Vec<_>, _>>()
+    };
+    let inside = |i: &store::FoundInside| {
+        Ok(view::FoundInside { session_id: i.session.to_string(), found: i.found, rows: shown(&i.rows)? })
+    };
     Ok(view::SessionsPage {
-        rows: rows.iter().map(|r| row(reader, now, r, zone, book)).collect::<Result<_, _>>()?,
-        totals: totals(found.sessions, &found.sum.plus(below.sum)),
-        subagents: below.sessions,
+        rows: shown(&found.rows)?,
+        inside: found.inside.iter().map(inside).collect::<Result<_, ErrorView>>()?,
+        totals: totals(found.sessions, &found.sum),
+        subagents: found.subagents,
         sessions_total,
         models,
         model_labels,

@@ -28,9 +28,14 @@ pub(crate) const LARGEST_PAGE: u32 = 500;
 /// The newest entries of a timeline that are sent; a session of a whole day has fewer.
 const LONGEST_TIMELINE: usize = 5_000;
 
-/// All sessions, newest first (`agenthub sessions`).
-pub(crate) fn all(reader: &Store, now: &Snapshot, book: &Book) -> Result<view::SessionsDocument, ErrorView> {
-    let f = Filter::default();
+/// All sessions, newest first (`agenthub sessions`), or those that have such words in name, folder or id.
+pub(crate) fn all(
+    reader: &Store,
+    now: &Snapshot,
+    book: &Book,
+    words: Option<&str>,
+) -> Result<view::SessionsDocument, ErrorView> {
+    let f = Filter { search: words.map(str::to_owned), ..Filter::default() };
     let rows = reader.sessions(&f, Sort::Active, false, 0, u32::MAX).map_err(|e| store_error(&e))?;
     let sessions = rows.iter().map(|r| session(reader, now, r, book)).collect::<Result<Vec<_>, _>>()?;
     let t = reader.totals(&f).map_err(|e| store_error(&e))?;

@@ -32,7 +32,7 @@ pub use settings::{
     ZoneSource, ZoneView,
 };
 
-pub use listing::{ListedState, Period, SessionsQuery, SessionsSort};
+pub use listing::{FoundInside, ListedState, Period, SessionsQuery, SessionsSort};
 
 pub use pricing::{
     EarlierPrice, LongRates, ModelPrice, OwnPrice, PriceChanges, PriceMatch, PriceOrigin, PriceRates,
@@ -347,6 +347,8 @@ pub struct SessionsPage {
     pub totals: Totals,
     /// So many sub-agents are in the sums besides the rows.
     pub subagents: u32,
+    /// Of those of `rows` that the search did not find themselves: what it found inside them.
+    pub inside: Vec<FoundInside>,
     pub sessions_total: u32,
     /// Ids of models and lanes that a filter can choose, over all sessions.
     pub models: Vec<String>,
@@ -472,6 +474,7 @@ pub fn bindings() -> String {
         Period,
         ListedState,
         SessionsPage,
+        FoundInside,
         LaneName,
         TimelineKind,
         StepState,

@@ -7,6 +7,7 @@ mod calls;
 mod conversations;
 mod costs;
 mod deletions;
+mod finding;
 mod gone;
 mod hooks;
 mod listing;
@@ -22,6 +23,7 @@ mod usage;
 mod writing;
 
 pub use conversations::{Conversation, Verdict};
+pub use finding::FoundInside;
 pub use hooks::{HookChange, HookCount, HookRecord};
 pub use listing::{Filter, ListedTotals, Page, Sort};
 pub use models::ModelRow;

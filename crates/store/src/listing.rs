@@ -1,13 +1,13 @@
 //! Lists of sessions: pages, their sums, and what a list can be filtered by. Made so that a page of 100,000 sessions
 //! costs no more than one of 100: the order comes from an index, and so do the sums over everything.
 
-use std::collections::HashMap;
-
 use agenthub_core::{SessionId, Time};
 use rusqlite::{Connection, ToSql};
 
 use crate::{
-    SessionRow, Store, StoreError, Sum, rollup,
+    FoundInside, SessionRow, Store, StoreError, Sum,
+    finding::{FEW, Sids},
+    rollup,
     sessions::{COLUMNS, row},
 };
 
@@ -21,31 +21,41 @@ CREATE INDEX session_folder ON session (lane, last_activity, cwd) WHERE hidden =
 /// All that a filter looks at and sums up stands together in an index now, apart from the long rows.
 pub(crate) const DROP_SUMS: &str = "DROP INDEX IF EXISTS session_sums";
 
+/// And since a list is put together from sets of row numbers (`finding.rs`), in a small one for each question. `hidden` stands
+/// in each, first or not: without it long rows would be looked at.
+pub(crate) const NARROW: &str = "
+DROP INDEX IF EXISTS session_find;
+DROP INDEX IF EXISTS session_below;
+DROP INDEX IF EXISTS session_lane;
+DROP INDEX session_model;
+CREATE INDEX session_model ON session (hidden, model, last_activity);";
+
 /// Makes the indexes of the lists, those that are not there: a first filling does without them until its end. `parent`
 /// stands in each, for the list leaves out sub-agents; the `id` makes every order a total one.
 pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
-    conn.execute_batch(
+    conn.execute_batch(&format!(
         "CREATE INDEX IF NOT EXISTS session_active ON session (hidden, last_activity DESC, id, parent);
          CREATE INDEX IF NOT EXISTS session_started ON session (hidden, started_at DESC, id, parent);
          CREATE INDEX IF NOT EXISTS session_name ON session (hidden, name IS NULL, lower(name), id, parent);
          CREATE INDEX IF NOT EXISTS session_name_down ON session (hidden, name IS NULL, lower(name) DESC, id, parent);
          CREATE INDEX IF NOT EXISTS session_tokens
              ON session (hidden, input + output + cache_read + cache_write DESC, id, parent);
-         CREATE INDEX IF NOT EXISTS session_find ON session (hidden, search, parent, lane, model, last_activity, id, calls,
-             unknown, input, output, cache_read, cache_write, thinking, priced, unpriced, usd_large, usd_small);
+         CREATE INDEX IF NOT EXISTS session_words ON session (hidden, search);
+         CREATE INDEX IF NOT EXISTS session_own_sums ON session (sid + 0, {});
          CREATE INDEX IF NOT EXISTS session_cost
              ON session (hidden, iif(priced > 0, usd_large * 1e10 + usd_small, NULL) DESC, id, parent);
-         CREATE INDEX IF NOT EXISTS session_below ON session (parent, calls, unknown, input, output, cache_read, cache_write,
-             thinking, priced, unpriced, usd_large, usd_small) WHERE parent IS NOT NULL AND hidden = 0;
-         CREATE INDEX IF NOT EXISTS session_warned ON session (hidden) WHERE instr(details, '\"warnings\":[{') > 0;
+         CREATE INDEX IF NOT EXISTS session_above ON session (parent, hidden) WHERE parent IS NOT NULL;
+         CREATE INDEX IF NOT EXISTS session_warned ON session (hidden) WHERE instr(details, '\"warnings\":[{{') > 0;
          CREATE INDEX IF NOT EXISTS session_span ON session (hidden, first_slot, last_slot);
-         CREATE INDEX IF NOT EXISTS session_lane ON session (lane, last_activity DESC, id, parent) WHERE hidden = 0;",
-    )
+         CREATE INDEX IF NOT EXISTS session_lane ON session (hidden, lane, last_activity);",
+        Sum::NAMES
+    ))
 }
 
 /// Which sessions to list. An absent part filters nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// In name, folder or id. With `roots_only` also in those of what is inside a session, which is listed then.
     pub search: Option<String>,
     pub lane: Option<String>,
     pub model: Option<String>,
@@ -72,9 +82,6 @@ pub enum Sort {
     Cost,
 }
 
-/// So many sessions are sorted by themselves sooner than they are found in an order that is there.
-const FEW: usize = 2_000;
-
 /// The sums of all sessions that a filter matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListedTotals {
@@ -86,10 +93,14 @@ pub struct ListedTotals {
 #[derive(Debug, Default)]
 pub struct Page {
     pub rows: Vec<SessionRow>,
-    /// Over all sessions that match, not those of this page alone.
-    pub totals: ListedTotals,
-    /// Over all sub-agents inside these, see [`Store::totals_below`].
-    pub below: ListedTotals,
+    /// How many sessions match, not those of this page alone.
+    pub sessions: u32,
+    /// How many sub-agents are inside these, at any depth; none of these themselves.
+    pub subagents: u32,
+    /// Over all of these.
+    pub sum: Sum,
+    /// Why some of these rows match.
+    pub inside: Vec<FoundInside>,
 }
 
 impl ListedTotals {
@@ -112,7 +123,7 @@ impl Filter {
 }
 
 /// A `WHERE` clause and its values.
-fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
+pub(crate) fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
     // The index on `hidden` gives the newest first, and is a bad choice where fewer rows are meant. `+` bars it.
     let few = f.ids.is_some() || f.parent.is_some();
     let mut sql = String::from(if few { "+s.hidden = 0" } else { "s.hidden = 0" });
@@ -122,8 +133,8 @@ fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
         sql.push_str(" AND ");
         sql.push_str(&clause.replace('?', &format!("?{}", values.len())));
     };
-    if let Some(q) = f.search.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
-        with("instr(s.search, ?) > 0", Box::new(q.to_lowercase()));
+    if let Some(words) = f.words() {
+        with("instr(s.search, ?) > 0", Box::new(words));
     }
     if let Some(lane) = &f.lane {
         with("s.lane = ?", Box::new(lane.clone()));
@@ -157,43 +168,30 @@ fn filtered(f: &Filter) -> (String, Vec<Box<dyn ToSql>>) {
     (sql, values)
 }
 
-/// Which sub-agents are inside a session of a set.
-struct Inside<'a, F> {
-    is_matched: F,
-    /// Of each sub-agent that is not deleted: the row of who started it, if that is here.
-    above: &'a HashMap<i64, Option<i64>>,
-    known: HashMap<i64, bool>,
+pub(crate) fn one_of<'a>(sids: impl IntoIterator<Item = &'a i64>) -> String {
+    format!("s.sid IN ({})", listed(sids))
 }
 
-impl<F: Fn(i64) -> bool> Inside<'_, F> {
-    fn holds(&mut self, sid: i64) -> bool {
-        let mut way = Vec::new();
-        let mut at = sid;
-        let is_inside = loop {
-            if let Some(known) = self.known.get(&at) {
-                break *known;
-            }
-            // Until the answer is known it is no: sessions that name each other as parents end it so.
-            self.known.insert(at, false);
-            way.push(at);
-            match self.above.get(&at).copied().flatten() {
-                Some(parent) if (self.is_matched)(parent) => break true,
-                Some(parent) => at = parent,
-                None => break false,
-            }
-        };
-        self.known.extend(way.into_iter().map(|sid| (sid, is_inside)));
-        is_inside
-    }
+pub(crate) fn listed<'a>(sids: impl IntoIterator<Item = &'a i64>) -> String {
+    sids.into_iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
-fn one_of(sids: &[i64]) -> String {
-    let list = sids.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-    format!("s.sid IN ({list})")
-}
-
-fn refs(values: &[Box<dyn ToSql>]) -> Vec<&dyn ToSql> {
+pub(crate) fn refs(values: &[Box<dyn ToSql>]) -> Vec<&dyn ToSql> {
     values.iter().map(AsRef::as_ref).collect()
+}
+
+/// What a list is in the order of, the id last. Written so that the indices above give the order.
+fn order(sort: Sort, ascending: bool) -> String {
+    let by = match sort {
+        Sort::Active => "s.last_activity",
+        Sort::Started => "s.started_at",
+        Sort::Name => "s.name IS NULL, lower(s.name)",
+        Sort::Tokens => "s.input + s.output + s.cache_read + s.cache_write",
+        Sort::Cost => "iif(s.priced > 0, s.usd_large * 1e10 + s.usd_small, NULL)",
+    };
+    let direction = if ascending { "ASC" } else { "DESC" };
+    let nulls = if ascending && sort != Sort::Name { " NULLS LAST" } else { "" };
+    format!("ORDER BY {by} {direction}{nulls}, s.id")
 }
 
 impl Store {
@@ -209,11 +207,15 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
+        if f.looks_inside() {
+            return self
+                .at_once(|store| store.rows_of(&store.find(f)?.listed, sort, ascending, offset, limit));
+        }
         let (clause, values) = filtered(f);
         self.rows(&clause, &values, sort, ascending, offset, limit)
     }
 
-    fn rows(
+    pub(crate) fn rows(
         &self,
         clause: &str,
         values: &[Box<dyn ToSql>],
@@ -222,17 +224,8 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
-        let by = match sort {
-            Sort::Active => "s.last_activity",
-            Sort::Started => "s.started_at",
-            Sort::Name => "s.name IS NULL, lower(s.name)",
-            Sort::Tokens => "s.input + s.output + s.cache_read + s.cache_write",
-            Sort::Cost => "iif(s.priced > 0, s.usd_large * 1e10 + s.usd_small, NULL)",
-        };
-        let direction = if ascending { "ASC" } else { "DESC" };
-        // The page first, by what sorts it alone; then its rows. Written so that the indices above give the order.
-        let nulls = if ascending && sort != Sort::Name { " NULLS LAST" } else { "" };
-        let order = format!("ORDER BY {by} {direction}{nulls}, s.id");
+        // The page first, by what sorts it alone; then its rows.
+        let order = order(sort, ascending);
         let sql = format!(
             "SELECT {COLUMNS} FROM session AS s WHERE sid IN (
                  SELECT s.sid FROM session AS s WHERE {clause} {order} LIMIT {limit} OFFSET {offset}) {order}"
@@ -245,7 +238,46 @@ impl Store {
         })
     }
 
-    /// The same with the sums over all sessions that match, as of one moment.
+    /// Those of a set, in order, from `offset` on. A few are sorted; many are met on a walk through all.
+    fn rows_of(
+        &self,
+        listed: &Sids,
+        sort: Sort,
+        ascending: bool,
+        offset: u32,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        if listed.len() <= FEW {
+            return self.rows(&one_of(listed), &[], sort, ascending, offset, limit);
+        }
+        let sql = format!("SELECT s.sid FROM session AS s WHERE s.hidden = 0 {}", order(sort, ascending));
+        let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let page: Vec<i64> = self.read(|conn| {
+            let mut all = conn.prepare_cached(&sql)?;
+            let mut all = all.query([])?;
+            let (mut page, mut before) = (Vec::new(), offset);
+            while page.len() < size(limit)
+                && let Some(r) = all.next()?
+            {
+                let sid = r.get(0)?;
+                if !listed.contains(&sid) {
+                    continue;
+                }
+                match before.checked_sub(1) {
+                    Some(left) => before = left,
+                    None => page.push(sid),
+                }
+            }
+            Ok(page)
+        })?;
+        let mut rows = Vec::with_capacity(page.len());
+        for part in page.chunks(FEW) {
+            rows.extend(self.rows(&one_of(part), &[], sort, ascending, 0, u32::MAX)?);
+        }
+        Ok(rows)
+    }
+
+    /// The same with the sums over all sessions that match and what is inside them, as of one moment.
     ///
     /// # Errors
     /// When SQLite refuses.
@@ -268,16 +300,20 @@ impl Store {
                     // What is inside a session is inside no other one of a list of roots.
                     below = below.minus(&store.totals_below(&f.those_left_out())?);
                 }
-                return Ok(Page { rows, totals, below });
+                let (sessions, subagents) = (totals.sessions, below.sessions);
+                let sum = totals.sum.plus(below.sum);
+                return Ok(Page { rows, sessions, subagents, sum, inside: Vec::new() });
             }
-            let (found, totals) = store.matching(f)?;
-            let rows = if found.len() <= FEW {
-                // An index would give the order, but every row would be looked at until a page is full.
-                store.rows(&format!("+{}", one_of(&found)), &[], sort, ascending, offset, limit)?
-            } else {
-                store.sessions(f, sort, ascending, offset, limit)?
-            };
-            Ok(Page { rows, totals, below: store.inside_of(found)? })
+            let found = store.find(f)?;
+            let rows = store.rows_of(&found.listed, sort, ascending, offset, limit)?;
+            let n = |sids: &Sids| u32::try_from(sids.len()).unwrap_or(u32::MAX);
+            Ok(Page {
+                sessions: n(&found.listed),
+                subagents: n(&found.inside),
+                sum: store.sums_of_found(&found)?,
+                inside: store.found_inside(f, &rows)?,
+                rows,
+            })
         })
     }
 
@@ -286,62 +322,38 @@ impl Store {
     /// # Errors
     /// When SQLite refuses.
     pub fn totals(&self, f: &Filter) -> Result<ListedTotals, StoreError> {
-        match self.rolled_up_totals(f)? {
+        self.at_once(|store| match store.rolled_up_totals(f)? {
             Some(totals) => Ok(totals),
-            None => Ok(self.matching(f)?.1),
-        }
-    }
-
-    /// All sessions that match, by their row numbers in no order, and their sums, in one walk.
-    fn matching(&self, f: &Filter) -> Result<(Vec<i64>, ListedTotals), StoreError> {
-        let (clause, values) = filtered(f);
-        let sql = format!(
-            "SELECT sid, calls, unknown, input, output, cache_read, cache_write, thinking, priced, unpriced, usd_large,
-                 usd_small FROM session AS s WHERE {clause}"
-        );
-        self.read(|conn| {
-            let mut all = conn.prepare_cached(&sql)?;
-            let mut rows = all.query(refs(&values).as_slice())?;
-            let (mut found, mut sums) = (Vec::new(), [0_i64; Sum::COLUMNS]);
-            while let Some(r) = rows.next()? {
-                found.push(r.get(0)?);
-                for (i, sum) in sums.iter_mut().enumerate() {
-                    *sum = sum.saturating_add(r.get(1 + i)?);
-                }
-            }
-            let sessions = u32::try_from(found.len()).unwrap_or(u32::MAX);
-            Ok((found, ListedTotals { sessions, sum: Sum::of(sums) }))
+            None => store.sums_of(&store.find(f)?.listed),
         })
     }
 
     /// Those that are kept: of all sessions, and of all that are no sub-agents of others; without a few that are named.
-    fn rolled_up_totals(&self, f: &Filter) -> Result<Option<ListedTotals>, StoreError> {
+    pub(crate) fn rolled_up_totals(&self, f: &Filter) -> Result<Option<ListedTotals>, StoreError> {
         let Some(only_roots) = f.only_roots() else { return Ok(None) };
         self.at_once(|store| {
-            store.read(|conn| {
-                if !rollup::is_there(conn)? {
-                    return Ok(None);
-                }
-                let mut found = conn.prepare_cached(
-                    "SELECT sessions, calls, unknown, input, output, cache_read, cache_write, thinking, priced, unpriced,
-                         usd_large, usd_small FROM used WHERE cut = 2 AND which <= ?1",
-                )?;
-                let mut totals = ListedTotals::default();
-                let mut rows = found.query([i64::from(!only_roots)])?;
-                while let Some(r) = rows.next()? {
-                    totals.sessions = totals.sessions.saturating_add(r.get(0)?);
-                    totals.sum = totals.sum.plus(Sum::from_columns(r, 1)?);
-                }
-                Ok(Some(totals))
-            })?
-            .map(|totals| match f.not_ids.as_ref().filter(|ids| !ids.is_empty()) {
-                Some(_) => {
-                    let (_, without) = store.matching(&f.those_left_out())?;
-                    Ok(totals.minus(&without))
-                }
-                None => Ok(totals),
-            })
-            .transpose()
+            store
+                .read(|conn| {
+                    if !rollup::is_there(conn)? {
+                        return Ok(None);
+                    }
+                    let mut found = conn.prepare_cached(&format!(
+                        "SELECT sessions, {} FROM used WHERE cut = 2 AND which <= ?1",
+                        Sum::NAMES
+                    ))?;
+                    let mut totals = ListedTotals::default();
+                    let mut rows = found.query([i64::from(!only_roots)])?;
+                    while let Some(r) = rows.next()? {
+                        totals.sessions = totals.sessions.saturating_add(r.get(0)?);
+                        totals.sum = totals.sum.plus(Sum::from_columns(r, 1)?);
+                    }
+                    Ok(Some(totals))
+                })?
+                .map(|totals| match f.not_ids.as_ref().filter(|ids| !ids.is_empty()) {
+                    Some(_) => Ok(totals.minus(&store.sums_of(&store.find(&f.those_left_out())?.listed)?)),
+                    None => Ok(totals),
+                })
+                .transpose()
         })
     }
 
@@ -351,67 +363,7 @@ impl Store {
     /// # Errors
     /// When SQLite refuses.
     pub fn totals_below(&self, f: &Filter) -> Result<ListedTotals, StoreError> {
-        if f.ids.is_some() || f.parent.is_some() {
-            let (clause, values) = filtered(f);
-            return self.inside_of_few(&clause, &values);
-        }
-        self.at_once(|store| store.inside_of(store.matching(f)?.0))
-    }
-
-    /// The same of a few sessions that a clause names: only what is inside them is looked at.
-    fn inside_of_few(&self, clause: &str, values: &[Box<dyn ToSql>]) -> Result<ListedTotals, StoreError> {
-        // A set, so that a circle of parents ends it, too.
-        let sql = format!(
-            "WITH RECURSIVE matched (sid, id) AS MATERIALIZED (SELECT s.sid, s.id FROM session AS s WHERE {clause}),
-             down (sid, id) AS (
-                 SELECT sid, id FROM matched
-                 UNION SELECT c.sid, c.id FROM down JOIN session AS c ON c.parent = down.id WHERE +c.hidden = 0),
-             inside (sid) AS (SELECT sid FROM down EXCEPT SELECT sid FROM matched)
-             SELECT count(*), coalesce(sum(calls), 0), coalesce(sum(unknown), 0), coalesce(sum(input), 0),
-                 coalesce(sum(output), 0), coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0),
-                 coalesce(sum(thinking), 0), coalesce(sum(priced), 0), coalesce(sum(unpriced), 0),
-                 coalesce(sum(usd_large), 0), coalesce(sum(usd_small), 0)
-             FROM session WHERE sid IN (SELECT sid FROM inside)"
-        );
-        self.read(|conn| {
-            conn.prepare(&sql)?.query_row(refs(values).as_slice(), |r| {
-                Ok(ListedTotals { sessions: r.get(0)?, sum: Sum::from_columns(r, 1)? })
-            })
-        })
-    }
-
-    /// The same of sessions by their row numbers. Of many it is gone up from all sub-agents, which are few.
-    fn inside_of(&self, mut matched: Vec<i64>) -> Result<ListedTotals, StoreError> {
-        if matched.len() <= FEW {
-            return self.inside_of_few(&one_of(&matched), &[]);
-        }
-        matched.sort_unstable();
-        let is_matched = |sid: i64| matched.binary_search(&sid).is_ok();
-        self.read(|conn| {
-            let mut all = conn.prepare_cached(
-                "SELECT c.sid, p.sid, c.calls, c.unknown, c.input, c.output, c.cache_read, c.cache_write, c.thinking,
-                     c.priced, c.unpriced, c.usd_large, c.usd_small
-                 FROM session AS c LEFT JOIN session AS p ON p.id = c.parent WHERE c.parent IS NOT NULL AND c.hidden = 0",
-            )?;
-            let mut rows = all.query([])?;
-            let (mut above, mut sums) = (HashMap::new(), Vec::new());
-            while let Some(r) = rows.next()? {
-                let sid: i64 = r.get(0)?;
-                above.insert(sid, r.get::<_, Option<i64>>(1)?);
-                if !is_matched(sid) {
-                    sums.push((sid, Sum::from_columns(r, 2)?));
-                }
-            }
-            let mut inside = Inside { is_matched, above: &above, known: HashMap::new() };
-            let mut totals = ListedTotals::default();
-            for (sid, sum) in sums {
-                if inside.holds(sid) {
-                    totals.sessions = totals.sessions.saturating_add(1);
-                    totals.sum = totals.sum.plus(sum);
-                }
-            }
-            Ok(totals)
-        })
+        self.at_once(|store| store.sums_of(&store.find(f)?.inside))
     }
 
     /// How many sessions a filter matches.
@@ -421,6 +373,9 @@ impl Store {
     pub fn count(&self, f: &Filter) -> Result<u32, StoreError> {
         if let Some(totals) = self.rolled_up_totals(f)? {
             return Ok(totals.sessions);
+        }
+        if f.looks_inside() {
+            return Ok(u32::try_from(self.find(f)?.listed.len()).unwrap_or(u32::MAX));
         }
         let (clause, values) = filtered(f);
         let sql = format!("SELECT count(*) FROM session AS s WHERE {clause}");

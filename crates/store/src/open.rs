@@ -52,6 +52,7 @@ pub(crate) const MIGRATIONS: &[&[&str]] = &[
     &[costs::CREATE],
     &[listing::CREATE],
     &[rollup::CREATE, models::ADD_PRICES, costs::CREATE_REPRICING, listing::DROP_SUMS],
+    &[listing::NARROW],
 ];
 /// How many steps there are: the format of a store, as it says itself.
 pub const FORMAT: usize = MIGRATIONS.len();

@@ -84,6 +84,8 @@ impl Sum {
     }
 
     pub(crate) const COLUMNS: usize = 11;
+    /// Those columns, by their names.
+    pub(crate) const NAMES: &str = "calls, unknown, input, output, cache_read, cache_write, thinking, priced, unpriced, usd_large, usd_small";
 
     /// Without `o`, which is a part of it.
     #[must_use]

@@ -222,7 +222,8 @@ tokens_unpriced: number, unpriced_models: Array<string>, warnings: Array<Warning
 
 export type SessionsQuery = { 
 /**
- * Matched against name, folder and id, without case.
+ * Matched against name, folder and id, without case; also of sub-agents, for which the session is listed that has
+ * them inside.
  */
 search: string | null, lane_id: string | null, 
 /**
@@ -253,7 +254,11 @@ totals: Totals,
 /**
  * So many sub-agents are in the sums besides the rows.
  */
-subagents: number, sessions_total: number, 
+subagents: number, 
+/**
+ * Of those of `rows` that the search did not find themselves: what it found inside them.
+ */
+inside: Array<FoundInside>, sessions_total: number, 
 /**
  * Ids of models and lanes that a filter can choose, over all sessions.
  */
@@ -262,6 +267,16 @@ models: Array<string>,
  * Names for people of those `models` that have one.
  */
 model_labels: { [key in string]: string }, lanes: Array<LaneName>, problems: Array<Problem>, };
+
+export type FoundInside = { session_id: string, 
+/**
+ * So many of its sub-agents match, at any depth.
+ */
+found: number, 
+/**
+ * The first of those by their start, with those between them and the session: each says who started it (`parent_id`).
+ */
+rows: Array<SessionRow>, };
 
 export type LaneName = { id: string, name: string, };
 

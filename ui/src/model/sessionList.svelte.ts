@@ -15,6 +15,8 @@ export interface Listed {
   level: number;
   /** Whether its sub-agents stand below it; `null`: it has none. */
   open: boolean | null;
+  /** So many of its sub-agents were found by the search, if it is listed for these alone. */
+  found: number | null;
   /** Of sub-agents: the last of its session's. */
   last: boolean;
 }
@@ -58,9 +60,9 @@ export class SessionList {
   at(index: number): Listed | undefined {
     void this.arrived;
     const { session, child } = this.#unfolded.place(index);
-    if (child) return { row: child.row, level: child.level, open: this.#openness(child.row), last: child.last };
+    if (child) return { row: child.row, level: child.level, open: this.#openness(child.row), found: null, last: child.last };
     const row = this.#session(session);
-    return row && { row, level: 1, open: this.#openness(row), last: false };
+    return row && { row, level: 1, open: this.#openness(row), found: this.#unfolded.found(row.id), last: false };
   }
 
   row(index: number): SessionRow | undefined {
@@ -115,6 +117,7 @@ export class SessionList {
     this.#waiting.clear();
     this.#pages.clear();
     this.#stale.clear();
+    this.#unfolded.forget();
     this.current = 0;
     this.#currentId = null;
     this.#range = [0, 0];
@@ -207,6 +210,7 @@ export class SessionList {
       const answer = await api.sessions(this.#listed(page));
       if (question !== this.#question) return;
       this.#pages.set(page, answer.rows);
+      this.#unfolded.find(answer.rows, answer.inside);
       this.#stale.delete(page);
       this.page = answer;
       // A short page is the last one, whatever the totals count.

@@ -7,15 +7,15 @@ import { costTip } from "./money";
 import { called, exactTokens } from "./tokens";
 import { warningTexts } from "./warnings";
 
-/** `cell` is the cell's `data-c`. Empty where there is no more to say. */
-export function sessionTip(row: SessionRow, cell: string, now: number): string {
+/** `cell` is the cell's `data-c`; `found` as in `Listed`. Empty where there is no more to say. */
+export function sessionTip(row: SessionRow, cell: string, now: number, found: number | null = null): string {
   switch (cell) {
     case "state":
       return text.outcome[row.outcome];
     case "name":
       return block(row.name, 1000);
     case "children":
-      return text.sessions.subagentHint(row.children);
+      return found === null ? text.sessions.subagentHint(row.children) : text.sessions.foundTip(row.children, found);
     case "fork":
       return text.sessions.forkHint;
     case "gone":

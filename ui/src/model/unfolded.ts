@@ -1,6 +1,6 @@
 // Which sessions of a long list are unfolded, and where that puts every row. Pure but for its own memory; the list knows
 // sessions by their place among sessions, the page by their place among rows.
-import type { SessionRow } from "../bindings/view";
+import type { FoundInside, SessionRow } from "../bindings/view";
 
 export interface Child {
   row: SessionRow;
@@ -24,13 +24,23 @@ const DEEPEST = 8;
 export class Unfolded {
   /** By the session's id; `null` until they have come. */
   #open = new Map<string, readonly SessionRow[] | null>();
+  /** What a search found, by the id of what it stands below: shown until somebody folds it, or unfolds all there is. */
+  #found = new Map<string, readonly SessionRow[]>();
+  /** The listed sessions that were found only by what is inside them. */
+  #inside = new Map<string, FoundInside>();
+  #shut = new Set<string>();
   #folds: Fold[] = [];
   /** So many rows there are besides the sessions. */
   extra = 0;
 
   has(id: string): boolean {
-    return this.#open.has(id);
+    return this.#open.has(id) || (this.#found.has(id) && !this.#shut.has(id));
   }
+  /** So many of its sub-agents a search found, if that is why it is listed and not all of them are shown. */
+  found(id: string): number | null {
+    return this.#open.has(id) ? null : (this.#inside.get(id)?.found ?? null);
+  }
+  /** Those of which all is shown. */
   ids(): string[] {
     return [...this.#open.keys()];
   }
@@ -39,6 +49,24 @@ export class Unfolded {
   }
   close(id: string): void {
     this.#open.delete(id);
+    if (this.#found.has(id)) this.#shut.add(id);
+  }
+  /** What a search found inside the sessions of a page. What it found there before is forgotten. */
+  find(page: readonly SessionRow[], inside: readonly FoundInside[]): void {
+    for (const { id } of page) {
+      for (const { parent_id } of this.#inside.get(id)?.rows ?? []) this.#found.delete(parent_id ?? "");
+      this.#inside.delete(id);
+    }
+    for (const one of inside) {
+      this.#inside.set(one.session_id, one);
+      for (const row of one.rows) this.#found.set(row.parent_id ?? "", [...(this.#found.get(row.parent_id ?? "") ?? []), row]);
+    }
+  }
+  /** Another question: nothing is found so far. What was unfolded by hand stays so. */
+  forget(): void {
+    this.#found.clear();
+    this.#inside.clear();
+    this.#shut.clear();
   }
   /** What came for one that is still open. */
   fill(id: string, rows: readonly SessionRow[]): void {
@@ -49,7 +77,7 @@ export class Unfolded {
   lay(pages: ReadonlyMap<number, readonly SessionRow[]>, size: number): void {
     this.#folds = [];
     this.extra = 0;
-    if (this.#open.size === 0) return;
+    if (this.#open.size === 0 && this.#found.size === 0) return;
     const found: Fold[] = [];
     for (const [page, rows] of pages) {
       rows.forEach((row, i) => {
@@ -91,7 +119,8 @@ export class Unfolded {
   }
 
   #below(row: SessionRow, level: number): Child[] {
-    const rows = level > DEEPEST ? null : this.#open.get(row.id);
+    const all = this.#open.get(row.id);
+    const rows = level > DEEPEST ? null : (all ?? (this.#shut.has(row.id) ? null : this.#found.get(row.id)));
     return rows?.flatMap((child, i) => [{ row: child, level, last: i === rows.length - 1 }, ...this.#below(child, level + 1)]) ?? [];
   }
 }

@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::Rfc3339;
+use super::{Rfc3339, SessionRow};
 
 /// What the Sessions screen asks for. An absent field filters nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(default)]
 pub struct SessionsQuery {
-    /// Matched against name, folder and id, without case.
+    /// Matched against name, folder and id, without case; also of sub-agents, for which the session is listed that has
+    /// them inside.
     pub search: Option<String>,
     pub lane_id: Option<String>,
     /// Only the sub-agents that this session started; without it sub-agents are left out, for they are shown inside theirs.
@@ -61,4 +62,14 @@ pub enum SessionsSort {
     Tokens,
     /// Sessions without a price come last.
     Cost,
+}
+
+/// What a search found inside a session that it did not find itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct FoundInside {
+    pub session_id: String,
+    /// So many of its sub-agents match, at any depth.
+    pub found: u32,
+    /// The first of those by their start, with those between them and the session: each says who started it (`parent_id`).
+    pub rows: Vec<SessionRow>,
 }

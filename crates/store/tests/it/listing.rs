@@ -1,6 +1,6 @@
 //! Lists: filters, search, order, pages.
 
-use agenthub_store::{Filter, SessionRecord, Sort};
+use agenthub_store::{Filter, Page, SessionRecord, Sort, Store};
 
 use crate::world::{World, at, call, change, id, record};
 
@@ -9,13 +9,21 @@ fn numbered(w: &World, f: &Filter, sort: Sort, ascending: bool) -> Vec<usize> {
     let numbers: Vec<usize> =
         rows.iter().map(|s| usize::from_str_radix(&s.id.as_str()[..8], 16).unwrap()).collect();
     let page = w.store.page(f, sort, ascending, 0, 1_000).unwrap();
-    assert_eq!((&page.rows, page.totals), (&rows, w.store.totals(f).unwrap()));
-    assert_eq!(page.below, w.store.totals_below(f).unwrap());
+    assert_eq!(page.rows, rows);
+    agrees(&w.store, f, &page);
     // The header counts what is listed, neither more nor less.
     let totals = w.store.totals(f).unwrap();
     assert_eq!(totals.sessions as usize, numbers.len());
+    assert_eq!(w.store.count(f).unwrap(), totals.sessions);
     assert_eq!(totals.sum.tokens.input, rows.iter().map(|r| r.sum.tokens.input).sum::<u64>());
     numbers
+}
+
+/// A page's foot is what is listed, and what is inside it.
+fn agrees(store: &Store, f: &Filter, page: &Page) {
+    let (listed, inside) = (store.totals(f).unwrap(), store.totals_below(f).unwrap());
+    assert_eq!((page.sessions, page.subagents), (listed.sessions, inside.sessions), "{f:?}");
+    assert_eq!(page.sum, listed.sum.plus(inside.sum), "{f:?}");
 }
 
 fn few() -> World {
@@ -171,8 +179,8 @@ fn s11_the_sums_of_a_list_can_have_what_is_inside_its_sessions() {
     for left_out in [None, Some(vec![id(0)]), Some(vec![id(4), id(1)])] {
         let f = Filter { not_ids: left_out, ..roots.clone() };
         let page = w.store.page(&f, Sort::Active, false, 0, 10).unwrap();
-        assert_eq!(page.totals.sessions as usize, page.rows.len());
-        assert_eq!(page.below, w.store.totals_below(&f).unwrap(), "{f:?}");
+        assert_eq!(page.sessions as usize, page.rows.len());
+        agrees(&w.store, &f, &page);
     }
 }
 

@@ -11,5 +11,6 @@ mod q02_transactions;
 mod runs;
 mod s03_owners;
 mod s09_deletion;
+mod searching;
 mod sessions;
 mod world;
