@@ -112,6 +112,20 @@ fn turn(agy: &mut Live, prompt: &str, calls: usize) {
     agy.end_turn().unwrap();
 }
 
+/// A turn whose first call starts a sub-agent, which is done with its own turn, and reports; the sub-agent.
+fn asks_around(agy: &mut Live, first: &Call) -> Live {
+    agy.prompt("Ask around").unwrap();
+    agy.call_begins().unwrap();
+    agy.call_ends(first).unwrap();
+    let mut child = agy.subagent("Reader", "Read it").unwrap();
+    child.call().unwrap();
+    child.end_turn().unwrap();
+    agy.subagent_reports(child.id(), "Read.").unwrap();
+    agy.call().unwrap();
+    agy.end_turn().unwrap();
+    child
+}
+
 fn plain_call() -> Call {
     Call::model(1016).tokens(100, 20, 3000, 5)
 }

@@ -21,17 +21,9 @@ fn the_waterfall_has_the_spans_of_the_trace_with_sub_agents_times_tokens_and_cos
     let mut agy = t.agy(&id);
     turn(&mut agy, "Another turn", 1);
     t.until("the first turn", |s| distinct(s).len() == 2);
-    agy.prompt("Ask around").unwrap();
-    agy.call_begins().unwrap();
     let asks = agy.plausible_call().text("I ask");
-    agy.call_ends(&asks).unwrap();
-    let mut child = agy.subagent("Reader", "Read it").unwrap();
+    let child = asks_around(&mut agy, &asks);
     let child_id = child.id().to_owned();
-    child.call().unwrap();
-    child.end_turn().unwrap();
-    agy.subagent_reports(&child_id, "Read.").unwrap();
-    agy.call().unwrap();
-    agy.end_turn().unwrap();
     let spans = t.until("all", |s| distinct(s).len() >= 2 + 6);
     child.close().unwrap();
     agy.close().unwrap();

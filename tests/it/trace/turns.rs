@@ -189,16 +189,8 @@ fn r7_a_turn_that_is_held_for_half_an_hour_is_sent_as_incomplete_and_whole_when_
 fn r6_s11_a_sub_agents_turns_hang_below_the_tool_that_started_it() {
     let t = Traced::new();
     let mut agy = t.agy(&uuid());
-    agy.prompt("Ask around").unwrap();
-    agy.call_begins().unwrap();
-    agy.call_ends(&plain_call()).unwrap();
-    let mut child = agy.subagent("Reader", "Read it").unwrap();
+    let mut child = asks_around(&mut agy, &plain_call());
     let child_id = child.id().to_owned();
-    child.call().unwrap();
-    child.end_turn().unwrap();
-    agy.subagent_reports(&child_id, "Read.").unwrap();
-    agy.call().unwrap();
-    agy.end_turn().unwrap();
     let spans = t.until("all", |s| distinct(s).len() >= 6);
     assert_eq!(spans.iter().map(Received::trace).collect::<BTreeSet<_>>().len(), 1, "one trace");
     let by_conversation = |id: &str| {

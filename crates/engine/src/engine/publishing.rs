@@ -1,6 +1,9 @@
 //! Deriving the board and telling everybody who watches.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use agenthub_core::{
     Board, Session, SessionId, Time,
@@ -18,10 +21,32 @@ use crate::{
     view,
 };
 
+/// Which conversations had a file when that was first asked since the last pass. A board is published many times a second while
+/// agents work, and the disk may be slow; what comes meanwhile is read, and then not asked for here.
+#[derive(Debug, Default)]
+pub(super) struct Files(HashMap<SessionId, bool>);
+
+impl Files {
+    fn has(&mut self, id: &SessionId, look: impl FnOnce() -> bool) -> bool {
+        if let Some(known) = self.0.get(id) {
+            return *known;
+        }
+        let found = look();
+        self.0.insert(id.clone(), found);
+        found
+    }
+
+    /// A pass begins.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
 impl Engine {
     /// Derives the board, and tells everybody if it or the store changed.
     pub(super) fn publish(&mut self) {
-        let sessions = self.followed_sessions();
+        let unread = self.unread_parents();
+        let sessions = self.followed_sessions(&unread);
         let now = self.clock.now();
         let runs = self.runs.list();
         let verdicts = verdicts(&sessions, &runs, now, &self.windows);
@@ -90,23 +115,25 @@ impl Engine {
 
     /// All followed sessions that the person has not deleted, nor what started them. A sub-agent that was read before its parent
     /// waits for it: alone it would stand as a lane of its own, which ended while its parent works.
-    fn followed_sessions(&self) -> Vec<Session> {
+    fn followed_sessions(&self, unread: &HashSet<SessionId>) -> Vec<Session> {
         let parent = |s: &Session| s.parent.as_ref().and_then(|p| self.followed.get(p)).map(|f| &f.session);
         let deleted = |s: &Session| {
             std::iter::successors(Some(s), |s| parent(s)).take(16).any(|s| self.deleted.contains(&s.id))
         };
-        let shown = |s: &&Session| !deleted(s) && !s.parent.as_ref().is_some_and(|p| self.is_to_be_read(p));
+        let shown = |s: &&Session| !deleted(s) && !s.parent.as_ref().is_some_and(|p| unread.contains(p));
         self.followed.values().map(|f| &f.session).filter(shown).cloned().collect()
     }
 
-    /// Whether there is news of a session that stands for nothing yet: its file is about to be read again, or is there, was
-    /// not read so far, nor found to be none.
-    fn is_to_be_read(&self, id: &SessionId) -> bool {
-        let never = || {
-            self.known.get(id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none())
-                && self.home.conversation(id).exists()
+    /// What started a followed session, has a file, and was not read so far, nor found to be none.
+    fn unread_parents(&mut self) -> HashSet<SessionId> {
+        let (followed, known, home) = (&self.followed, &self.known, &self.home);
+        let is_unread = |id: &&SessionId| {
+            !followed.contains_key(*id)
+                && known.get(*id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none())
         };
-        !self.followed.contains_key(id) && (self.pending.contains_key(id) || never())
+        let parents = followed.values().filter_map(|f| f.session.parent.as_ref()).filter(is_unread);
+        let files = &mut self.files;
+        parents.filter(|id| files.has(id, || home.conversation(id).exists())).cloned().collect()
     }
 
     fn usage_of(&self, board: &Board) -> board_view::Usage {
@@ -141,5 +168,30 @@ impl Engine {
         all.sort();
         all.dedup_by(|a, b| a.file == b.file);
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_is_asked_once_for_each_file_until_the_next_pass() {
+        let ids =
+            [1, 2].map(|n| SessionId::parse(&format!("00000000-0000-4000-8000-00000000000{n}")).unwrap());
+        let mut files = Files::default();
+        let mut asked = 0;
+        for _ in 0..3 {
+            for (id, there) in ids.iter().zip([true, false]) {
+                let look = || {
+                    asked += 1;
+                    there
+                };
+                assert_eq!(files.has(id, look), there);
+            }
+        }
+        assert_eq!(asked, 2);
+        files.forget();
+        assert!(files.has(&ids[1], || true), "it came meanwhile");
     }
 }

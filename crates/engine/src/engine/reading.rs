@@ -36,6 +36,7 @@ impl Engine {
     /// One look at all of agy's conversations.
     pub(super) fn pass_without_events(&mut self, stop: &dyn Fn() -> bool) {
         self.reread_settings();
+        self.files.forget();
         let renamed: HashSet<SessionId> = self.index.refresh(&self.home).into_iter().collect();
         let listing = agy::list(&self.home);
         self.listed_problems = listing.problems.iter().map(convert::problem).collect();
