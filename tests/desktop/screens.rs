@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::json;
 
-use crate::harness::{APP, desk::Desk, notifications::Notifications, page::Page, until, within};
+use crate::{
+    harness::{APP, desk::Desk, notifications::Notifications, page::Page, until, within},
+    looks::artifact,
+};
 
 /// The lanes have done so much then that there is something to see.
 const NOTIFICATIONS: usize = 6;
@@ -47,15 +50,15 @@ fn every_screen_of_the_demo() {
     for lane in ["payments-gateway", "api-server", "atlas-web"] {
         page.see(lane);
     }
-    page.click("//button[normalize-space()='15 min']");
     let minutes = Duration::from_secs(300);
     within(minutes, "lanes that have done something", || (told.calls().len() >= NOTIFICATIONS).then_some(()));
     for (name, address, words) in SCREENS {
         page.run(&format!("location.hash = {address:?}"));
         page.see(words);
         if *name == "lanes" {
-            // Somebody is needed: that is what the board is for.
-            within(minutes, "a lane that waits", || page.text().contains(" waiting").then_some(()));
+            // Somebody is needed, and not just this moment: that is what the board is for.
+            let waits = "return [...document.querySelectorAll('.lane.waiting')].some((l) => /\\b0:(0[5-9]|1[0-2])\\b/.test(l.innerText))";
+            within(minutes, "a lane that waits", || (page.run(waits) == true).then_some(()));
         }
         picture(&page, &folder, name);
     }
@@ -65,7 +68,17 @@ fn every_screen_of_the_demo() {
     let id = listed["rows"][0]["id"].as_str().unwrap_or_else(|| panic!("no session: {listed}")).to_owned();
     page.run(&format!("location.hash = '#/session/{id}'"));
     page.see("Context");
+    // The newest turn takes the keyboard when it is there; until then a picture may have its ring or not.
+    let taken = "return document.activeElement !== null && document.activeElement !== document.body";
+    until("the keyboard on a turn", || (page.run(taken) == true).then_some(()));
     picture(&page, &folder, "session");
+    // The documents show an hour; these are for whoever looks.
+    page.run("location.hash = '#/lanes'");
+    for (span, name) in [("15 min", "lanes-15-min"), ("8 h", "lanes-8-h")] {
+        page.click(&format!("//button[normalize-space()='{span}']"));
+        page.settle();
+        page.screenshot(&artifact(&format!("{name}.png")));
+    }
     page.close();
 }
 

@@ -21,6 +21,14 @@ it("places what was on the axis, and what goes on up to now", () => {
   expect(told).toEqual([["turn", 50, 25], ["turn", 90, null], ["start", 50, 0], ["start", 90, 0]]);
 });
 
+it("marks where a turn began only where that can be told apart: small turns close together are no fence of posts", () => {
+  const turn = (from: number, to: number) => ({ from_ms: AT - from * 60_000, to_ms: AT - to * 60_000 });
+  const posts = (span: number, ...turns: Partial<Segment>[]) => marks(lane({}), track(...turns), span, AT).filter((m) => m.kind === "start").map((m) => m.left);
+  // A percent of eight hours is 4.8 minutes: the second turn follows too closely, and the third is too small.
+  expect(posts(8 * HOUR, turn(240, 200), turn(198, 190), turn(120, 118), turn(60, 30))).toEqual([50, 87.5]);
+  expect(posts(HOUR, turn(50, 48), turn(47, 46)).map(Math.round)).toEqual([17, 22]);
+});
+
 it("shows a lane's state even before its track has come", () => {
   const since = new Date(AT - HOUR / 4).toISOString();
   const kinds = (state: BoardLane["state"]) => marks(lane({ state, since }), undefined, HOUR, AT).map((m) => m.kind);

@@ -60,20 +60,28 @@ export function shift(span: Span, placedAt: number, now: number): number {
   return (100 * Math.floor(Math.max(0, now - placedAt) / quarter) * quarter) / span;
 }
 
+/** In percent of the span: what is smaller is too small for a post beside it. Four pixels on the widest track. */
+const APART = 1;
+
 /** What a lane's track shows, placed for `at`. A lane at work shows it even before its track has come. */
 export function marks(lane: BoardLane, track: LaneTrack | undefined, span: Span, at: number): Mark[] {
   const from = at - span;
   const place = (ms: number) => (100 * (ms - from)) / span;
   const out: Mark[] = [];
   const segments = track?.segments ?? [];
+  /** Where the turn before ended. */
+  let end = -Infinity;
   for (const s of segments) {
     const left = place(s.from_ms);
     const width = s.to_ms === null ? null : place(s.to_ms) - left;
     // A tool of less than a pixel can't be seen inside its turn.
     if (s.kind === "tool" && width !== null && width < 0.25) continue;
     out.push({ kind: s.kind, left, width, approximate: s.approximate });
-    // Where a turn began before the span, its beginning is not in sight.
-    if (s.kind === "turn" && left > 0.1) out.push({ kind: "start", left, width: 0, approximate: s.approximate });
+    if (s.kind !== "turn") continue;
+    // Where a turn began before the span, its beginning is not in sight. Turns that are small or hardly apart would be a
+    // fence of posts: their bars alone tell more.
+    if (left > 0.1 && left - end >= APART && (width === null || width >= APART)) out.push({ kind: "start", left, width: 0, approximate: s.approximate });
+    end = left + (width ?? 100);
   }
   const since = lane.since === null ? NaN : Date.parse(lane.since);
   const goesOn = (kind: Mark["kind"]) => out.some((m) => m.kind === kind && m.width === null);

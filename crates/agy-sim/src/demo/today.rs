@@ -56,7 +56,9 @@ fn sittings(rng: &mut Rng, now: At, most: usize) -> Vec<Vec<Past>> {
     let mut out = Vec::new();
     while out.len() < most {
         let mut turns = Vec::new();
-        for _ in 0..rng.range(2..6) {
+        // The newest one has gone on for about an hour.
+        let turns_of_it = if out.is_empty() { rng.range(6..9) } else { rng.range(2..5) };
+        for _ in 0..turns_of_it {
             let long = rng.chance(30);
             let ms =
                 if long { rng.range(5 * MINUTE..14 * MINUTE) } else { rng.range(50 * SECOND..5 * MINUTE) };
@@ -72,7 +74,7 @@ fn sittings(rng: &mut Rng, now: At, most: usize) -> Vec<Vec<Past>> {
         }
         turns.reverse();
         out.push(turns);
-        until = back(until, rng.range(30 * MINUTE..140 * MINUTE));
+        until = back(until, rng.range(45 * MINUTE..160 * MINUTE));
     }
     out.reverse();
     out
@@ -102,7 +104,7 @@ fn session(
         let may_fail = i + 1 < turns.len();
         let title = pools::TITLES.get(topic).copied().filter(|_| i == 0);
         let does =
-            Does { waits: *number % 3 == 1, fails: may_fail && *number % 7 == 4, spawns: *number % 5 == 2 };
+            Does { waits: *number % 3 == 1, fails: may_fail && *number % 7 == 4, spawns: *number % 7 == 2 };
         let prompt = prompt.unwrap_or_else(|| rng.pick::<&str>(pools::PROMPTS));
         play(&mut live, rng, folder, *past, (prompt, title), does)?;
         *number += 1;
@@ -142,7 +144,7 @@ fn play(
     (prompt, title): (&str, Option<&str>),
     does: Does,
 ) -> Result<()> {
-    let calls = rng.range(2..6);
+    let calls = rng.range(2..5);
     let more = u64::from(does.waits) + 2 * u64::from(does.spawns);
     let mut left = Left { clock: live.clock().clone(), ms: past.ms, things: 2 * calls - 1 + more };
     left.clock.set(past.at);
