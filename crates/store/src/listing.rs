@@ -44,7 +44,8 @@ pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
          CREATE INDEX IF NOT EXISTS session_own_sums ON session (sid + 0, {});
          CREATE INDEX IF NOT EXISTS session_cost
              ON session (hidden, iif(priced > 0, usd_large * 1e10 + usd_small, NULL) DESC, id, parent);
-         CREATE INDEX IF NOT EXISTS session_above ON session (parent, hidden) WHERE parent IS NOT NULL;
+         CREATE INDEX IF NOT EXISTS session_above ON session (parent, hidden, first_slot, last_slot)
+             WHERE parent IS NOT NULL;
          CREATE INDEX IF NOT EXISTS session_warned ON session (hidden) WHERE instr(details, '\"warnings\":[{{') > 0;
          CREATE INDEX IF NOT EXISTS session_span ON session (hidden, first_slot, last_slot);
          CREATE INDEX IF NOT EXISTS session_lane ON session (hidden, lane, last_activity);",

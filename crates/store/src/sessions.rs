@@ -518,8 +518,9 @@ impl Store {
     /// When SQLite refuses.
     pub fn forks(&self, id: &SessionId) -> Result<Vec<(SessionId, Option<String>)>, StoreError> {
         self.read(|conn| {
+            // `+` bars the index that begins with `hidden`: it gives the order, and has all sessions walked.
             conn.prepare_cached(
-                "SELECT id, name FROM session WHERE origin = ?1 AND hidden = 0 ORDER BY started_at, id",
+                "SELECT id, name FROM session WHERE origin = ?1 AND +hidden = 0 ORDER BY started_at, id",
             )?
             .query_map([id.as_str()], |r| Ok((r.get::<_, String>(0)?, r.get(1)?)))?
             .filter_map(|r| r.map(|(id, name)| SessionId::parse(&id).map(|id| (id, name))).transpose())
@@ -535,8 +536,9 @@ impl Store {
         // Behind every digit of a UUID.
         let end = format!("{start}g");
         self.read(|conn| {
+            // `+` as in `forks`.
             conn.prepare_cached(
-                "SELECT id, name FROM session WHERE hidden = 0 AND id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3",
+                "SELECT id, name FROM session WHERE +hidden = 0 AND id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3",
             )?
             .query_map(params![start, end, most], |r| Ok((r.get::<_, String>(0)?, r.get(1)?)))?
             .filter_map(|r| r.map(|(id, name)| Some((SessionId::parse(&id)?, name))).transpose())

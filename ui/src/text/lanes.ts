@@ -58,7 +58,7 @@ export const empty = {
   noSession: "No session yet",
   nothingMatches: (what: string) => `Nothing matches “${what}”`,
   nothingFiltered: "Nothing matches these filters",
-  searched: (n: number) => `${plural(n, "session was", "sessions were")} searched: names, folders and ids.`,
+  searched: (n: number) => `${plural(n, "session was", "sessions were")} searched, sub-agents included: names, folders and ids.`,
   clear: "Clear search and filters",
 };
 

@@ -101,7 +101,7 @@ fn q03_a_store_from_before_costs_keeps_its_sums_and_gets_them() {
         .execute_batch(
             "DROP INDEX IF EXISTS session_active; DROP INDEX IF EXISTS session_started; DROP INDEX IF EXISTS session_name; DROP INDEX IF EXISTS session_tokens;
              DROP INDEX IF EXISTS session_cost; DROP INDEX IF EXISTS session_find; DROP INDEX IF EXISTS session_warned; DROP INDEX IF EXISTS session_lane; DROP INDEX IF EXISTS session_model;
-             DROP INDEX IF EXISTS session_folder; DROP INDEX IF EXISTS session_own_sums;
+             DROP INDEX IF EXISTS session_folder; DROP INDEX IF EXISTS session_own_sums; DROP INDEX IF EXISTS session_above;
              CREATE INDEX session_active ON session (hidden, last_activity);
              CREATE TABLE old AS SELECT sid, slot, mid, approximate, calls, unknown, input, output, cache_read, cache_write,
                  thinking FROM total;
@@ -156,7 +156,7 @@ fn q03_a_store_from_before_sums_were_rolled_up_says_the_same_before_and_after() 
     w.sql()
         .execute_batch(
             "DROP TABLE repricing; DROP TABLE used; DROP TABLE rolled_up; DROP TABLE folder;
-             DROP INDEX IF EXISTS session_find; DROP INDEX IF EXISTS session_warned; DROP INDEX IF EXISTS session_span;
+             DROP INDEX IF EXISTS session_above; DROP INDEX IF EXISTS session_warned; DROP INDEX IF EXISTS session_span;
              CREATE INDEX session_sums ON session (hidden, parent, calls);
              ALTER TABLE model DROP COLUMN prices; ALTER TABLE session DROP COLUMN approximate;
              ALTER TABLE session DROP COLUMN first_slot; ALTER TABLE session DROP COLUMN last_slot;
