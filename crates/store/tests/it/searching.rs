@@ -149,6 +149,52 @@ fn s11_sessions_that_name_each_other_end_a_search() {
     assert_eq!(numbers(&page(&w, &searched("reader"))), [4], "as in the list without words");
 }
 
+#[test]
+fn q03_a_store_from_before_lists_were_put_together_has_the_same_lists() {
+    let mut w = world();
+    let seen = |w: &World| {
+        let filters = [
+            searched("reader"),
+            searched("e"),
+            Filter { model: Some("odd".into()), ..searched("tester") },
+            Filter { lane: Some("antigravity:/w/0".into()), search: None, ..searched("") },
+        ];
+        let pages = filters.map(|f| {
+            let page = page(w, &f);
+            (numbers(&page), inside(&page), page.sum)
+        });
+        (pages, w.store.choices().unwrap())
+    };
+    let before = seen(&w);
+    // As it was at format 6.
+    w.sql()
+        .execute_batch(
+            "DROP INDEX IF EXISTS session_words; DROP INDEX IF EXISTS session_own_sums; DROP INDEX IF EXISTS session_above;
+             DROP INDEX IF EXISTS session_lane; DROP INDEX session_model;
+             CREATE INDEX session_model ON session (model, last_activity DESC, id, parent) WHERE hidden = 0;
+             CREATE INDEX session_lane ON session (lane, last_activity DESC, id, parent) WHERE hidden = 0;
+             CREATE INDEX session_find ON session (hidden, search, parent, lane, model, last_activity, id, calls);
+             CREATE INDEX session_below ON session (parent, calls) WHERE parent IS NOT NULL AND hidden = 0;
+             PRAGMA user_version = 6;",
+        )
+        .unwrap();
+    w.reopen();
+    assert_eq!(seen(&w), before);
+    let kept = |name: &str| {
+        let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?1";
+        w.sql().query_row(sql, [name], |r| r.get::<_, u32>(0)).unwrap()
+    };
+    let names = [
+        "session_find",
+        "session_below",
+        "session_words",
+        "session_own_sums",
+        "session_above",
+        "session_lane",
+    ];
+    assert_eq!(names.map(kept), [0, 0, 1, 1, 1, 1]);
+}
+
 /// Sessions of which each was started by none, by another, or by one that is not here. Whoever started one comes before it.
 fn forest() -> impl Strategy<Value = Vec<(Option<usize>, String)>> {
     vec((option::weighted(0.7, 0..50usize), "[xyz]{1,3}"), 1..40).prop_map(|all| {
