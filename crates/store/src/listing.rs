@@ -48,6 +48,7 @@ pub(crate) fn index(conn: &Connection) -> rusqlite::Result<()> {
              WHERE parent IS NOT NULL;
          CREATE INDEX IF NOT EXISTS session_warned ON session (hidden) WHERE instr(details, '\"warnings\":[{{') > 0;
          CREATE INDEX IF NOT EXISTS session_span ON session (hidden, first_slot, last_slot);
+         CREATE INDEX IF NOT EXISTS session_span_below ON session (hidden, first_slot, last_slot) WHERE parent IS NOT NULL;
          CREATE INDEX IF NOT EXISTS session_lane ON session (hidden, lane, last_activity);",
         Sum::NAMES
     ))

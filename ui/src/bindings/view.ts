@@ -577,7 +577,7 @@ untimed: UsageRow | null,
  */
 models: Array<UsageModel>, projects: Array<UsageProject>, totals: Totals, 
 /**
- * How many of the sessions in `totals` are sub-agents, which lists of sessions show inside the session that started them.
+ * How many of the sessions in `totals` are sub-agents, which lists show inside the session that started them.
  */
 subagents: number, 
 /**

@@ -88,7 +88,7 @@ pub struct UsageScreen {
     pub models: Vec<UsageModel>,
     pub projects: Vec<UsageProject>,
     pub totals: Totals,
-    /// How many of the sessions in `totals` are sub-agents, which lists of sessions show inside the session that started them.
+    /// How many of the sessions in `totals` are sub-agents, which lists show inside the session that started them.
     pub subagents: u32,
     /// How much of the prompts came from the cache, in percent; `null` where nothing is known.
     pub cached_percent: Option<u8>,
