@@ -1,5 +1,7 @@
 //! What a person is told, on a desktop with a notification daemon, and on one without.
 
+use std::time::Duration;
+
 use agy_sim::{Home, Live, LiveSpec, ToolEnd};
 use serde_json::{Value, json};
 
@@ -8,9 +10,11 @@ use crate::harness::{
     desk::Desk,
     notifications::{Notifications, Shown},
     page::Page,
-    until,
+    until, within_or_not,
 };
 
+/// A machine that does much else at once tells late.
+const PATIENCE: Duration = Duration::from_secs(60);
 const ENTER: &str = "\u{e007}";
 const ID: &str = "5d0c1f7e-6a4b-4c3d-9e2f-0123456789ab";
 
@@ -29,8 +33,10 @@ fn turn(agy: &mut Live) {
 }
 
 /// Waits for the so manieth call, and makes sure that it is the last one so far.
+#[track_caller]
 fn shown(daemon: &Notifications, n: usize) -> Shown {
-    until("a notification", || (daemon.calls().len() >= n).then_some(()));
+    let told = within_or_not(PATIENCE, || daemon.calls().len() >= n);
+    assert!(told.is_some(), "no {n}. notification: {:#?}", daemon.calls());
     let calls = daemon.calls();
     assert_eq!(calls.len(), n, "{calls:#?}");
     calls[n - 1].clone()
@@ -71,7 +77,7 @@ fn t3_a_wait_and_the_end_of_a_turn_are_one_notification_each_and_a_click_opens_t
     });
 
     // Not together with the first one.
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    std::thread::sleep(Duration::from_millis(2_100));
     agy.allow().unwrap();
     agy.tool_ends(ToolEnd::ok()).unwrap();
     agy.call().unwrap();
@@ -82,7 +88,7 @@ fn t3_a_wait_and_the_end_of_a_turn_are_one_notification_each_and_a_click_opens_t
     assert_ne!(ready.id, waits.id);
     // Nothing more comes of the same turn.
     agy.close().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(3));
     assert_eq!(shown(&daemon, 2), ready);
     page.close();
 }
@@ -106,7 +112,7 @@ fn t4_several_within_two_seconds_are_one_in_the_place_of_the_first() {
         turn(&mut second);
         until("the second", || (daemon.calls().len() > before + 1).then_some(()));
         let next = daemon.calls()[before + 1].clone();
-        std::thread::sleep(std::time::Duration::from_millis(2_100));
+        std::thread::sleep(Duration::from_millis(2_100));
         (next.replaces != 0).then_some((standing, next))
     });
     let (standing, next) = joined.expect("two within two seconds are told as one");
@@ -144,14 +150,15 @@ fn t4_a_lane_that_is_muted_by_key_is_silent_until_that_is_undone_and_the_others_
     let held = until("the history", || history(&page).first().cloned());
     assert_eq!(held, ("api-server is ready".to_owned(), Some("Lane is muted".to_owned())));
     let other = LiveSpec::new(&ID.replace("5d0c", "6d0c")).cwd("/work/web");
-    turn(&mut Live::start(&home, other).unwrap());
-    assert_eq!(shown(&daemon, 1).title, "web is ready");
+    let mut other = Live::start(&home, other).unwrap();
+    turn(&mut other);
+    assert_eq!(shown(&daemon, 1).title, "web is ready", "{:?}", history(&page));
     page.press(ENTER);
     page.see("Lane makes notifications again");
     // Not together with that one.
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    std::thread::sleep(Duration::from_millis(2_100));
     turn(&mut muted);
-    assert_eq!(shown(&daemon, 2).title, "api-server is ready");
+    assert_eq!(shown(&daemon, 2).title, "api-server is ready", "{:?}", history(&page));
     page.close();
 }
 
