@@ -22,6 +22,7 @@ mod hooks_install;
 mod hosts;
 #[cfg(unix)]
 mod in_phoenix;
+mod incomplete;
 mod layout;
 mod live;
 mod notices;

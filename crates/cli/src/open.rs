@@ -102,7 +102,7 @@ fn is_program(path: &Path) -> bool {
 
 /// The desktop app's option, and the id that it takes.
 fn place(config: &Config, what: &str) -> anyhow::Result<(&'static str, String)> {
-    let host = Host::once(config.clone(), Options::default()).map_err(Failed)?;
+    let host = Host::once(config.clone(), Options::default()).and_then(Host::whole).map_err(Failed)?;
     let lanes = host.watch().borrow().lanes().lanes;
     match lane(&lanes, what)? {
         Some(id) => Ok(("--lane", id)),

@@ -155,12 +155,14 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let config = Config::from_env(&args.overrides())
         .map_err(|e| Failed(ErrorView { code: "bad_request".to_owned(), message: e.to_string() }))?;
     let once = || Host::once(config.clone(), Options::default()).map_err(Failed);
+    // For all that lists or sums: what could not be kept would be missing there.
+    let whole = || once()?.whole().map_err(Failed);
     let now = jiff::Timestamp::now();
     match &args.command {
         Command::Watch { .. } => watch::watch(config),
-        Command::Lanes { dismiss: Some(what), .. } => dismiss(&once()?, what),
+        Command::Lanes { dismiss: Some(what), .. } => dismiss(&whole()?, what),
         Command::Lanes { json, dismiss: None } => {
-            let host = once()?;
+            let host = whole()?;
             let snapshot = host.watch().borrow().clone();
             if *json {
                 say_notes(&host);
@@ -170,7 +172,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
             }
         }
         Command::Sessions { search, json } => {
-            let host = once()?;
+            let host = whole()?;
             let mut doc = host.sessions_with(search.as_deref()).map_err(Failed)?;
             say_notes(&host);
             if *json {
@@ -181,7 +183,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
             Ok(out::line(&tables::sessions(&doc, now))?)
         }
         Command::Session { id, json } => {
-            let host = once()?;
+            let host = whole()?;
             if *json {
                 let doc = host.session_document(id).map_err(Failed)?;
                 say_notes(&host);
@@ -195,7 +197,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Usage { by, since, until, tz, csv, json } => {
             let query =
                 UsageQuery { by: (*by).into(), since: since.clone(), until: until.clone(), tz: tz.clone() };
-            let host = once()?;
+            let host = whole()?;
             let doc = host.usage(&query).map_err(Failed)?;
             say_notes(&host);
             match (json, csv) {

@@ -10,13 +10,14 @@ use agenthub_store::{Filter, Store};
 
 use crate::{
     Config, Snapshot, convert,
-    host::store_error,
+    host::{MAKE_ROOM, store_error},
     places::Places,
     view::{
         DoctorDocument, ErrorView, Finding, HooksStatus, HostNote, Level, Problem, ProblemGroup, SCHEMA,
         TracingStatus,
     },
 };
+pub(crate) use words::SEE_TO_ROOM;
 pub use words::warning;
 use words::{about_files, advice, plural, title};
 
@@ -150,7 +151,8 @@ fn about_notes(notes: &[HostNote]) -> Vec<Finding> {
     };
     let told = |n: &HostNote| {
         // A note's message may end with the way out, for a banner has no other place for it; here it is the advice.
-        let message = advice(&n.code).and_then(|advice| n.message.strip_suffix(advice));
+        let ways_out = [advice(&n.code), Some(MAKE_ROOM)];
+        let message = ways_out.into_iter().flatten().find_map(|way| n.message.strip_suffix(way));
         finding(level(&n.code), &n.code, message.unwrap_or(&n.message).trim_end().to_owned())
     };
     notes.iter().map(told).collect()

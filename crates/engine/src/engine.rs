@@ -110,6 +110,8 @@ pub(crate) struct Engine {
     last_read: HashMap<SessionId, Instant>,
     listed_problems: Vec<view::Problem>,
     notes: BTreeMap<&'static str, String>,
+    /// What this pass could not keep, in words: it stays said, whatever else could be kept.
+    unkept: Option<String>,
     drift: Drift,
     header: Header,
     board: Board,
@@ -246,6 +248,7 @@ impl Engine {
             last_read: HashMap::new(),
             listed_problems: Vec::new(),
             notes,
+            unkept: None,
             drift: Drift::default(),
             header: Header { gemini_dir: convert::for_people(&config.gemini_dir), ..Header::default() },
             board: Board::default(),

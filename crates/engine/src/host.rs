@@ -3,6 +3,7 @@
 mod bundle;
 mod prices;
 mod traces;
+mod whole;
 
 use std::{
     collections::HashMap,
@@ -645,15 +646,17 @@ pub(crate) fn not_found(id: &str) -> ErrorView {
 pub(crate) fn store_error(e: &store::StoreError) -> ErrorView {
     let (code, advice) = match e {
         e if e.is_damage() => {
-            (DAMAGED, ". It is damaged, and is rebuilt from agy's files: try again in a moment.")
+            (DAMAGED, "It is damaged, and is rebuilt from agy's files: try again in a moment.")
         }
-        e if e.is_full() => ("store", ". The disk is full: make room, then try again."),
-        _ => ("store", ""),
+        e if e.is_full() => ("store", MAKE_ROOM),
+        _ => return ErrorView { code: "store".to_owned(), message: e.to_string() },
     };
-    ErrorView { code: code.to_owned(), message: format!("{e}{advice}") }
+    ErrorView { code: code.to_owned(), message: format!("{e}. {advice}") }
 }
 
 const DAMAGED: &str = "store_damaged";
+/// What to do where there was no room to write.
+pub(crate) const MAKE_ROOM: &str = "The disk is full: make room, then try again.";
 
 fn io_error(e: &std::io::Error) -> ErrorView {
     ErrorView { code: "io".to_owned(), message: e.to_string() }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(crate) fn run(config: Config, command: &PricingCommand) -> anyhow::Result<()> {
-    let host = Host::once(config, Options::default()).map_err(Failed)?;
+    let host = Host::once(config, Options::default()).and_then(Host::whole).map_err(Failed)?;
     say_notes(&host);
     match command {
         PricingCommand::List { rows, json } => {

@@ -2,6 +2,9 @@
 
 use crate::settings::{CORRECT_IT, NAME_IT_BACK};
 
+/// What to do where something could not be kept.
+pub(crate) const SEE_TO_ROOM: &str = "Check that the disk has room and the data folder can be written.";
+
 pub(super) fn plural<'a>(n: usize, one: &'a str, many: &'a str) -> &'a str {
     if n == 1 { one } else { many }
 }
@@ -87,7 +90,7 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
         "no_notifications" => {
             "Start a notification service, then send a test under Settings → Notifications."
         }
-        "source_failed" => "Check that the disk has room and the data folder can be written.",
+        "source_failed" => SEE_TO_ROOM,
         "unreadable_files" => "Every other session is complete. They are tried again when they change.",
         "undecodable_row" => {
             "The rest of those sessions counts. If there are many and they are new, update AgentHub."

@@ -35,6 +35,10 @@ impl Engine {
 
     /// One look at all of agy's conversations.
     pub(super) fn pass_without_events(&mut self, stop: &dyn Fn() -> bool) {
+        // One that looks once owes word of all that failed, since it began.
+        if self.watches {
+            self.unkept = None;
+        }
         self.reread_settings();
         self.files.forget();
         let renamed: HashSet<SessionId> = self.index.refresh(&self.home).into_iter().collect();
@@ -64,6 +68,9 @@ impl Engine {
         self.look_at_transcripts();
         self.stop_following();
         self.forget_runs();
+        if let Some(said) = self.unkept.take() {
+            self.notes.insert("source_failed", said);
+        }
         self.publish();
         // After what it was read for is told: views are right without, and nobody is to wait for it.
         if let Err(e) = self.store.roll_up() {

@@ -4,7 +4,7 @@ use agenthub_core::Time;
 use agenthub_store as store;
 
 use super::{Engine, Journal};
-use crate::{convert, places::Places};
+use crate::{convert, host::MAKE_ROOM, places::Places};
 
 /// Stores that are damaged again and again lie on a disk that can't be helped by one more.
 const MOST_REBUILDS: u32 = 3;
@@ -13,7 +13,10 @@ impl Engine {
     pub(super) fn failed(&mut self, e: &store::StoreError) {
         tracing::error!("{e}");
         self.damaged |= e.damaged() == Some(&*self.places.store());
-        self.notes.insert("source_failed", format!("What was read could not be kept: {e}"));
+        let advice = if e.is_full() { MAKE_ROOM } else { crate::doctor::SEE_TO_ROOM };
+        let said = format!("What was read could not be kept: {e}. {advice}");
+        self.unkept = Some(said.clone());
+        self.notes.insert("source_failed", said);
     }
 
     /// A host could not read the store. It is looked at with a new connection: ours may still have the pages that the file
@@ -33,11 +36,14 @@ impl Engine {
             Ok(aside) => aside,
             Err(e) => {
                 tracing::error!("{e}");
-                self.notes.insert("source_failed", format!("The damaged store could not be replaced: {e}"));
+                let said =
+                    format!("The damaged store could not be replaced: {e}. {}", crate::doctor::SEE_TO_ROOM);
+                self.notes.insert("source_failed", said);
                 return false;
             }
         };
         self.damaged = false;
+        self.unkept = None;
         self.notes.remove("source_failed");
         self.notes.insert("store_rebuilt", note(&aside));
         let taken = self.read_person().and_then(|()| self.store.take_back_gone(&self.places.person()));
