@@ -36,6 +36,7 @@ mod safety;
 mod sample;
 mod session;
 mod settings;
+mod today;
 #[cfg(unix)]
 mod trace;
 mod tracks;

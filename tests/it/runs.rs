@@ -149,6 +149,7 @@ fn l08_a_runs_lane_follows_it_and_its_sessions_stand_there_only() {
         run_lane(s, "nightly").is_some_and(|l| l.lane.sessions.contains(&child))
     });
     assert_eq!(lane_without_run(&s).unwrap().lane.sessions, std::slice::from_ref(&other));
+    agy.send("call").unwrap();
     agy.send(&format!("use {id}")).unwrap();
     agy.send("call").unwrap();
     agy.send("end-turn").unwrap();
@@ -166,6 +167,12 @@ fn l08_a_runs_lane_follows_it_and_its_sessions_stand_there_only() {
         (State::Running, 1),
         "the folder's own lane is untouched"
     );
+    // What they used together is what the lane used.
+    engine.within(LATE, "its tokens of today", |s| {
+        let all = engine.host.session(&id).ok().and_then(|d| d.with_subagents);
+        let today = run_lane(s, "nightly").and_then(|l| l.tokens_today);
+        all.is_some_and(|all| all.calls == 3 && today == Some(all.tokens))
+    });
     // Lists know it, too: under its lane, by its name, and in no other.
     let row = engine.host.session(&id).unwrap().row;
     assert_eq!((row.lane_name.as_str(), row.lane_id.as_str()), ("nightly", ended.lane.id.as_str()));

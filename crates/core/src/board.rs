@@ -107,14 +107,9 @@ pub fn board_of(
     now: Time,
     windows: &Windows,
 ) -> Board {
-    let by_id: HashMap<&SessionId, &Session> = sessions.iter().map(|s| (&s.id, s)).collect();
-    let verdict_of: HashMap<&SessionId, &Verdict> = sessions.iter().map(|s| &s.id).zip(verdicts).collect();
     let mut lanes: BTreeMap<LaneId, (Option<&Run>, Members<'_>)> =
         runs.iter().map(|r| (LaneId::of_run(&r.id), (Some(r), Vec::new()))).collect();
-    for (s, v) in sessions.iter().zip(verdicts) {
-        let root = ancestors(s, &by_id).last().unwrap_or(s);
-        let run = run_of(root, verdict_of.get(&root.id).and_then(|v| v.turn_at), runs);
-        let id = run.map_or_else(|| LaneId::of(root), |r| LaneId::of_run(&r.id));
+    for ((s, v), id) in sessions.iter().zip(verdicts).zip(lanes_of(sessions, verdicts, runs)) {
         lanes.entry(id).or_default().1.push((s, v));
     }
     let mut board = Board::default();
@@ -144,6 +139,18 @@ pub fn board_of(
     });
     board.lanes = shown;
     board
+}
+
+/// The lanes that sessions stand in, in their order, by their [`verdicts`]: a sub-agent stands where what started it does.
+pub fn lanes_of(sessions: &[Session], verdicts: &[Verdict], runs: &[Run]) -> Vec<LaneId> {
+    let by_id: HashMap<&SessionId, &Session> = sessions.iter().map(|s| (&s.id, s)).collect();
+    let verdict_of: HashMap<&SessionId, &Verdict> = sessions.iter().map(|s| &s.id).zip(verdicts).collect();
+    let lane = |s| {
+        let root = ancestors(s, &by_id).last().unwrap_or(s);
+        let run = run_of(root, verdict_of.get(&root.id).and_then(|v| v.turn_at), runs);
+        run.map_or_else(|| LaneId::of(root), |r| LaneId::of_run(&r.id))
+    };
+    sessions.iter().map(lane).collect()
 }
 
 /// The verdicts of all sessions, in their order: a session is not quiet while its sub-agents work, and they go with it

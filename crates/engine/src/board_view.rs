@@ -1,6 +1,6 @@
 //! The board as the tray, the window and `watch` show it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use agenthub_core::{Board, BoardSession, Fact, Lane, SessionId, State, Verdict};
 use agenthub_store as store;
@@ -23,7 +23,7 @@ pub(crate) struct Header {
 pub(crate) struct Usage {
     pub(crate) sessions: HashMap<SessionId, Used>,
     /// Sums of lanes, since the start of the day.
-    pub(crate) today: HashMap<String, store::Sum>,
+    pub(crate) today: BTreeMap<String, store::Sum>,
 }
 
 /// What a session used, and of which model; `None`: not told.

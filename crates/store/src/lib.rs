@@ -10,6 +10,7 @@ mod deletions;
 mod finding;
 mod gone;
 mod hooks;
+mod lanes;
 mod listing;
 mod models;
 mod notices;

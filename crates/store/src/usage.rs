@@ -27,7 +27,7 @@ pub struct Sum {
 }
 
 /// The columns of a sum, added up.
-const SUMS: &str =
+pub(crate) const SUMS: &str =
     "sum(calls), sum(unknown), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(thinking),
     sum(priced), sum(unpriced), sum(usd_large), sum(usd_small)";
 
@@ -469,22 +469,5 @@ impl Store {
                      OR EXISTS (SELECT 1 FROM total AS t WHERE t.sid = s.sid AND t.slot >= ?1 AND t.slot < ?2))"
         );
         self.read(|conn| conn.prepare_cached(&sql)?.query_row(params![from, until], |r| Ok(count(r.get(0)?))))
-    }
-
-    /// What each lane used from slot `from` on, deleted sessions left out.
-    ///
-    /// # Errors
-    /// When SQLite refuses.
-    pub fn lanes_since(&self, from: i64) -> Result<Vec<(String, Sum)>, StoreError> {
-        let sql = format!(
-            "SELECT s.lane, {} FROM total AS t JOIN session AS s USING (sid)
-             WHERE t.slot >= ?1 AND +s.hidden = 0 GROUP BY s.lane ORDER BY s.lane",
-            SUMS.replace("sum(", "sum(t.")
-        );
-        self.read(|conn| {
-            conn.prepare_cached(&sql)?
-                .query_map([from], |r| Ok((r.get(0)?, Sum::from_columns(r, 1)?)))?
-                .collect()
-        })
     }
 }

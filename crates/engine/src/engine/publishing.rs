@@ -6,8 +6,8 @@ use std::{
 };
 
 use agenthub_core::{
-    Board, Session, SessionId, Time,
-    board::{board_of, verdicts},
+    Board, LaneId, Session, SessionId, Time,
+    board::{board_of, lanes_of, verdicts},
 };
 use agenthub_store as store;
 
@@ -64,7 +64,9 @@ impl Engine {
             }
         }
         if self.stored || new_day {
-            self.usage = self.usage_of(&board);
+            let lanes = lanes_of(&sessions, &verdicts, &runs);
+            let stands = sessions.iter().map(|s| s.id.as_str()).zip(lanes).collect();
+            self.usage = self.usage_of(&board, &stands);
         }
         self.header.notes = self
             .notes
@@ -136,7 +138,8 @@ impl Engine {
         parents.filter(|id| files.has(id, || home.conversation(id).exists())).cloned().collect()
     }
 
-    fn usage_of(&self, board: &Board) -> board_view::Usage {
+    /// What the lanes and sessions of a board used. `stands` has the lane of each followed session by its id.
+    fn usage_of(&self, board: &Board, stands: &HashMap<&str, LaneId>) -> board_view::Usage {
         let ids: Vec<SessionId> =
             board.lanes.iter().flat_map(|l| l.sessions.iter().map(|s| s.id.clone())).collect();
         let mut usage = board_view::Usage::default();
@@ -152,8 +155,8 @@ impl Engine {
                 .collect();
         }
         if !board.lanes.is_empty() {
-            let lanes = self.store.lanes_since(self.day_from.slot()).unwrap_or_default();
-            usage.today = lanes.into_iter().collect();
+            let stands = |id: &str| stands.get(id).map(|lane| lane.0.clone());
+            usage.today = self.store.lanes_since(self.day_from.slot(), stands).unwrap_or_default();
         }
         usage
     }

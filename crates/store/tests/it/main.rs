@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod hooks;
+mod lanes;
 mod listing;
 mod m06_costs;
 mod notices;
