@@ -70,11 +70,11 @@ pub struct Lane {
     pub outcome: Outcome,
     pub why: Why,
     pub last_activity: Option<Time>,
-    /// Its active sessions, sub-agents included: the deciding one first, then the newest.
+    /// Its active sessions, sub-agents included: the deciding one first, then by when their states began.
     pub sessions: Vec<BoardSession>,
 }
 
-/// All lanes that stand on the board, worst first, and when the clock alone would change it.
+/// All lanes that stand on the board, worst first, then by when that began, newest first; and when the clock alone would change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     pub lanes: Vec<Lane>,
@@ -134,9 +134,8 @@ pub fn board_of(
         }
         shown.push(lane);
     }
-    shown.sort_by(|a, b| {
-        b.state.cmp(&a.state).then(b.last_activity.cmp(&a.last_activity)).then(a.id.cmp(&b.id))
-    });
+    // By when a state began, not by what was written last: lanes that write by turns must not change places with every word.
+    shown.sort_by(|a, b| b.state.cmp(&a.state).then(b.since.cmp(&a.since)).then(a.id.cmp(&b.id)));
     board.lanes = shown;
     board
 }
@@ -237,6 +236,7 @@ fn run_lane(id: LaneId, run: &Run, mut members: Members<'_>, person: &Person) ->
         (av.settled.cmp(&bv.settled))
             .then(rank(av).cmp(&rank(bv)))
             .then(a.parent.is_some().cmp(&b.parent.is_some()))
+            .then(bv.since.cmp(&av.since))
             .then(bv.last_activity.cmp(&av.last_activity))
             .then(a.id.cmp(&b.id))
     });
@@ -316,6 +316,7 @@ fn lane(id: LaneId, mut members: Members<'_>, person: &Person) -> Option<Lane> {
             .cmp(&gives(a, av))
             .then(av.settled.cmp(&bv.settled))
             .then(a.parent.is_some().cmp(&b.parent.is_some()))
+            .then(bv.since.cmp(&av.since))
             .then(bv.last_activity.cmp(&av.last_activity))
             .then(a.id.cmp(&b.id))
     });

@@ -55,6 +55,17 @@ fn s01_the_worst_lane_stands_first_then_the_newest() {
 }
 
 #[test]
+fn s01_what_writes_by_turns_keeps_its_place() {
+    // Two lanes, and two sessions of one lane: whoever wrote last is not first.
+    let both = "0s a:in /w/a; 0s b:in /w/b; 0s c:in /w/b; 1s a:prompt 0; 2s b:prompt 0; 3s c:prompt 0";
+    for more in
+        ["", "; 9s a:live 1", "; 9s a:live 1; 10s b:live 1", "; 9s c:live 1; 10s b:live 1; 11s a:live 2"]
+    {
+        check_board(&format!("{both}{more}"), &["b running [c b]", "a running [a]"]);
+    }
+}
+
+#[test]
 fn l07_an_error_stays_until_a_new_turn_or_the_person() {
     let failed = "0s a:in /w/api; 0s b:in /w/api; 0s a:prompt 0; 9s a:end 1 1";
     check_board(&format!("{failed}; 9s now"), &["api error [a]"]);

@@ -62,7 +62,7 @@ fn l11_a_run_says_why() {
 }
 
 /// A run in a folder where another session works.
-const TWO: &str = "0s x:in /w/api; 0s x:held; 0s x:prompt 0; 0s r:run /w/api; 1s s:in /w/api; 1s s:held; 1s s:of r; 2s s:prompt 0";
+const TWO: &str = "-1s x:in /w/api; -1s x:held; -1s x:prompt 0; 0s r:run /w/api; 1s s:in /w/api; 1s s:held; 1s s:of r; 2s s:prompt 0";
 
 #[test]
 fn l08_a_session_of_a_run_stands_in_its_lane_only() {
@@ -100,7 +100,7 @@ fn l05_1_its_sessions_turn_and_errors_decide_nothing_else() {
 #[test]
 fn l08_it_is_remembered_after_the_process_ended_and_another_process_takes_it_away() {
     let ended = format!("{TWO}; 3s s:end 1 4; 4s s:free; 4s r:exits 0; 5s x:free");
-    check_board(&ended, &["r idle []", "api idle []"]);
+    check_board(&ended, &["api idle []", "r idle []"]);
     // Taken up again by a process that is none of the run's.
     let again = format!("{ended}; 1m s:held; 1m s:of; 1m1s s:prompt 2");
     check_board(&again, &["api running [s]", "r idle []"]);
@@ -110,7 +110,7 @@ fn l08_it_is_remembered_after_the_process_ended_and_another_process_takes_it_awa
     // In another run.
     check_board(
         &format!("{ended}; 1m q:run /w/api; 1m s:held; 1m s:of q; 1m1s s:prompt 2"),
-        &["q running [s]", "r idle []", "api idle []"],
+        &["q running [s]", "api idle []", "r idle []"],
     );
     // A run that is not known (its record is gone) has no lane.
     check_board("0s s:in /w/api; 0s s:held; 0s s:of r; 1s s:prompt 0", &["api running [s]"]);
@@ -141,7 +141,7 @@ fn l05_3_without_locks_a_session_goes_with_its_run() {
 fn l06_a_quiet_settle_leaves_a_runs_lane_and_other_folders_alone() {
     // A session in the folder falls silent for two minutes: its lane settles, and the run in that folder goes on.
     let quiet = "0s s:in /w/api; 0s s:prompt 0; 0s s:wait 1 run_command; 1s s:answered; 1s r:run /w/api; 1s x:in /v/web; 1s x:held; 2s x:prompt 0; 2s x:live 1";
-    check_board(&format!("{quiet}; 1m now"), &["web running [x]", "api running [s]", "r running []"]);
+    check_board(&format!("{quiet}; 1m now"), &["web running [x]", "r running []", "api running [s]"]);
     check_board(&format!("{quiet}; 2m1s now"), &["web running [x]", "r running []", "api idle []"]);
     // And one of the run's own sessions that falls silent clears no wait of the folder's lane.
     let own = "0s x:in /w/api; 0s x:held; 0s x:prompt 0; 0s x:wait 1 run_command; 0s r:run /w/api; 1s s:in /w/api; 1s s:of r; 2s s:prompt 0";
