@@ -126,13 +126,14 @@ impl Engine {
         self.followed.values().map(|f| &f.session).filter(shown).cloned().collect()
     }
 
-    /// What started a followed session, has a file, and was not read so far, nor found to be none.
+    /// What started a followed session, has a file, stands for nothing yet, and of which there is news: it is about to be read
+    /// again, or was not read so far, nor found to be none.
     fn unread_parents(&mut self) -> HashSet<SessionId> {
-        let (followed, known, home) = (&self.followed, &self.known, &self.home);
-        let is_unread = |id: &&SessionId| {
-            !followed.contains_key(*id)
-                && known.get(*id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none())
-        };
+        let (followed, known, home, pending) = (&self.followed, &self.known, &self.home, &self.pending);
+        let never_read =
+            |id: &SessionId| known.get(id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none());
+        let is_unread =
+            |id: &&SessionId| !followed.contains_key(*id) && (pending.contains_key(*id) || never_read(*id));
         let parents = followed.values().filter_map(|f| f.session.parent.as_ref()).filter(is_unread);
         let files = &mut self.files;
         parents.filter(|id| files.has(id, || home.conversation(id).exists())).cloned().collect()
