@@ -40,6 +40,9 @@ export class SessionList {
   /** Counts arrivals, so that rows are drawn anew. */
   arrived = $state(0);
 
+  /** The board's, when the rows were last asked for because it had changed. */
+  revision = -1;
+
   #sessions = 0;
   #pages = new Map<number, SessionRow[]>();
   #stale = new Set<number>();
@@ -166,7 +169,7 @@ export class SessionList {
 
   /** As when the window opened. */
   reset(): void {
-    Object.assign(this, { search: "", laneId: null, model: null, period: null, state: null, sort: "active", ascending: false, count: 0, page: null, error: null, current: 0 });
+    Object.assign(this, { search: "", laneId: null, model: null, period: null, state: null, sort: "active", ascending: false, count: 0, page: null, error: null, current: 0, revision: -1 });
     this.#question++;
     this.#sessions = 0;
     this.#currentId = null;
