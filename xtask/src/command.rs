@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use crate::packages::Purpose;
 use crate::program::{Failure, say};
+use crate::run::APP;
 use crate::tree::Tree;
-use crate::{bundle, count, demo, run, screens, setup, suite};
+use crate::{bundle, count, demo, page, run, screens, setup, suite};
 
 const HELP: &str = "\
 The commands of this repository. Rust 1.95 or newer is the one thing that they presuppose.
@@ -12,7 +14,7 @@ The commands of this repository. Rust 1.95 or newer is the one thing that they p
     cargo xtask run [--demo] [-- ARGS…]   build the app and start it; with --demo on a made-up, lively home
     cargo xtask test [--quick]            every check and every test, as CI runs them; --quick leaves the desktop out
                      [--with-phoenix]     and traces against a real backend, which PyPI and a minute are needed for
-    cargo xtask bench [ARGS…]             the numbers of benches/, in release
+    cargo xtask bench [ARGS…]             the numbers of benches/, in release; `b6 --window` asks the real window
     cargo xtask bundle                    a .deb of the app, in target/release/bundle
     cargo xtask screenshots               pictures of every screen in the demo's world, into docs/screens
     cargo xtask prices FILE SOURCE        make the price table that ships from LiteLLM's file; SOURCE names its version
@@ -73,6 +75,11 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
 }
 
 fn bench(tree: &Tree, args: &[String]) -> Result<(), Failure> {
+    if args.iter().any(|arg| arg == "--window") {
+        setup::to_test(tree, &[Purpose::Compile, Purpose::Desktop, Purpose::DesktopTests])?;
+        page::build(tree)?;
+        return tree.cargo().args(["bench", "-p", APP, "--bench", "window", "--"]).args(args).run();
+    }
     setup::to_compile(tree)?;
     tree.cargo().args(["bench", "-p", "agenthub-cli", "--bench", "*", "--"]).args(args).run()
 }
