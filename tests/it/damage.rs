@@ -205,6 +205,48 @@ fn q03_a_damaged_file_of_the_persons_takes_nothing_along() {
     });
 }
 
+#[test]
+fn q03_prices_of_ones_own_outlive_a_damaged_file_of_the_persons() {
+    let rig = Rig::new();
+    rig.json(&["pricing", "set", "gemini-9", "--input", "1", "--output", "2", "--json"]);
+    rig.json(&["pricing", "set", "their-name", "--alias", "gemini-3.8-flash", "--json"]);
+    rig.json(&["pricing", "set", "no-more", "--input", "1", "--json"]);
+    rig.json(&["pricing", "unset", "no-more", "--json"]);
+    let own = || {
+        let models = rig.json(&["pricing", "list", "--json"])["models"].clone();
+        let mut own: Vec<(Value, Value)> =
+            models.as_array().unwrap().iter().map(|m| (m["model"].clone(), m["own"].clone())).collect();
+        own.sort_by_key(|(model, _)| model.to_string());
+        own
+    };
+    let before = own();
+    assert_eq!(
+        before.iter().map(|(m, _)| m.as_str().unwrap()).collect::<Vec<_>>(),
+        ["gemini-9", "their-name"]
+    );
+    // Between two runs, then while an engine runs: another process meets the damage.
+    let person = rig.data_dir().join("person.db");
+    std::fs::write(&person, vec![7u8; 50_000]).unwrap();
+    assert_eq!(own(), before);
+    let engine = rig.start();
+    let file = std::fs::OpenOptions::new().write(true).open(&person).unwrap();
+    file.write_all_at(&[7u8; 4_096], 0).unwrap();
+    assert_eq!(own(), before);
+    engine.until("the running engine says what it was about", |s| {
+        s.board.notes.iter().any(|n| n.code == "person_rebuilt" && n.message.contains("prices and aliases"))
+    });
+    rig.json(&["pricing", "unset", "gemini-9", "--json"]);
+    drop(engine);
+    std::fs::write(&person, vec![7u8; 50_000]).unwrap();
+    assert_eq!(own(), before[1..], "what was taken back stays taken back");
+    // With the store damaged as well nothing is left, and it is said what was lost.
+    std::fs::write(&person, vec![7u8; 50_000]).unwrap();
+    std::fs::write(rig.data_dir().join("agenthub.db"), vec![7u8; 50_000]).unwrap();
+    let out = rig.agenthub(&["pricing", "list"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success() && said.contains("prices and aliases"), "{said}");
+}
+
 /// A full disk, as far as one process can have it: it may not make any file longer.
 #[cfg(target_os = "linux")]
 #[test]

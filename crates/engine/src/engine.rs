@@ -200,6 +200,7 @@ impl Engine {
             opened.store.take_back_gone(&places.person())?;
         }
         opened.store.keep_gone(&places.person(), &[])?;
+        opened.store.keep_own_prices(&store::PersonStore::prices_in(&places.person())?)?;
         let mut notes = BTreeMap::new();
         if let Some(damaged) = &opened.damaged {
             notes.insert("store_rebuilt", rebuild::note(damaged));
@@ -492,9 +493,10 @@ impl Engine {
     }
 
     fn read_person(&mut self) -> Result<(), store::StoreError> {
-        self.store.price_by(self.shelf.now()?.book)?;
         // Opened anew: another host may have had to replace it.
         self.persons = rebuild::persons(&self.places, self.clock.now())?;
+        self.store.price_by(self.shelf.now()?.book)?;
+        self.store.keep_own_prices(&store::PersonStore::prices_in(&self.places.person())?)?;
         let born = self.persons.born_at()?;
         let replaced = self.person_born.replace(born).is_some_and(|before| before != born);
         if replaced || self.persons.is_renewed() {

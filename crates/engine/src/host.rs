@@ -471,7 +471,16 @@ impl Host {
     }
 
     fn prices(&self) -> Result<pricing::Now, ErrorView> {
-        self.shared.shelf.now().map_err(|e| store_error(&e))
+        let now = self.shared.shelf.now().or_else(|e| {
+            if !e.is_damage() {
+                return Err(store_error(&e));
+            }
+            // Replaced by one with what is still known.
+            self.open_person()?;
+            self.have_engine_look();
+            self.shared.shelf.now().map_err(|e| store_error(&e))
+        })?;
+        Ok(now)
     }
 
     fn reader(&self) -> Result<store::Store, ErrorView> {

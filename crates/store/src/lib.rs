@@ -15,6 +15,7 @@ mod listing;
 mod models;
 mod notices;
 mod open;
+mod own_prices;
 mod person;
 mod rollup;
 mod runs;

@@ -9,8 +9,8 @@ use agenthub_core::{SessionId, Sighting, Tool, price::Book};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use crate::{
-    Conversation, SessionRecord, calls, conversations, costs, deletions, hooks, listing, models, rollup,
-    runs, sessions, writing::Writing,
+    Conversation, SessionRecord, calls, conversations, costs, deletions, hooks, listing, models, own_prices,
+    rollup, runs, sessions, writing::Writing,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +53,7 @@ pub(crate) const MIGRATIONS: &[&[&str]] = &[
     &[listing::CREATE],
     &[rollup::CREATE, models::ADD_PRICES, costs::CREATE_REPRICING, listing::DROP_SUMS],
     &[listing::NARROW],
+    &[own_prices::CREATE],
 ];
 /// How many steps there are: the format of a store, as it says itself.
 pub const FORMAT: usize = MIGRATIONS.len();

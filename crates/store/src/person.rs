@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use crate::{
     StoreError, notices,
     open::{self, is_damage, keep_aside},
+    own_prices,
 };
 
 const CREATE: &str = "
@@ -207,20 +208,7 @@ impl PersonStore {
             if !conn.table_exists(None, "model_price")? {
                 return Ok(Vec::new());
             }
-            conn.prepare(
-                "SELECT model, alias, input, cache_read, cache_write, output FROM model_price ORDER BY model",
-            )?
-            .query_map([], |r| {
-                Ok(OwnPrice {
-                    model: r.get(0)?,
-                    alias: r.get(1)?,
-                    input: r.get(2)?,
-                    cache_read: r.get(3)?,
-                    cache_write: r.get(4)?,
-                    output: r.get(5)?,
-                })
-            })?
-            .collect()
+            own_prices::all(&conn, "model_price")
         };
         read().map_err(fail)
     }

@@ -75,7 +75,8 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
         }
         "schema_drift" => "Update AgentHub. If it is the newest, tell us agy's version.",
         "person_rebuilt" => {
-            "See whether a session that you deleted is listed again, and delete it once more."
+            "See whether a session that you deleted is listed again, and delete it once more; and whether `agenthub pricing list` \
+             lacks a price or an alias of yours, and set it again."
         }
         "store_rebuilt" => "Nothing to do: the numbers come from agy's own files.",
         "settings_bad" => "Correct them in settings.json, or set them in the window.",

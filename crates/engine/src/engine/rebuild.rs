@@ -74,18 +74,23 @@ impl Engine {
 pub(crate) fn persons(places: &Places, now: Time) -> Result<store::PersonStore, store::StoreError> {
     let persons = store::PersonStore::open(&places.person(), now)?;
     if persons.is_renewed()
-        && let Ok(deleted) = store::Store::reader(&places.store()).and_then(|store| store.deleted())
+        && let Ok(store) = store::Store::reader(&places.store())
     {
-        for id in deleted {
+        // What one table of the store does not give, another may.
+        for id in store.deleted().unwrap_or_default() {
             persons.delete(&id, now)?;
+        }
+        for own in store.own_prices().unwrap_or_default() {
+            persons.set_price(&own, now)?;
         }
     }
     Ok(persons)
 }
 
 /// What the person is told of their own file.
-pub(super) const PERSON_NOTE: &str = "The file of what you said (deleted sessions, dismissed errors) was damaged. AgentHub \
-    has put into a new one what it still knew; the damaged one is kept beside it, as person.db.damaged-1 or a later number.";
+pub(super) const PERSON_NOTE: &str = "The file of what you said (deleted sessions, dismissed errors, prices and aliases of \
+    your own) was damaged. AgentHub has put into a new one what it still knew of that; the list of past notifications is \
+    lost. The damaged one is kept beside it, as person.db.damaged-1 or a later number.";
 
 /// What the person is told.
 pub(super) fn note(aside: &std::path::Path) -> String {
