@@ -12,6 +12,15 @@ fn conversation(rig: &Rig, title: &str) -> String {
     id
 }
 
+/// What a command printed, and what it said beside that.
+#[track_caller]
+fn both(rig: &Rig, args: &[&str]) -> (String, String) {
+    let out = rig.agenthub(args);
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.success(), "{args:?}: {said}");
+    (String::from_utf8(out.stdout).unwrap(), said)
+}
+
 /// Makes one folder what another one is.
 #[cfg(unix)]
 fn put_back(from: &std::path::Path, to: &std::path::Path) {
@@ -104,4 +113,54 @@ fn q3_a_part_that_could_not_be_kept_is_not_forgotten_over_one_that_could() {
     drop(store);
     assert_eq!(rig.json(&["sessions", "--json"])["totals"]["sessions"], 301);
     assert_eq!(rig.json(&["session", &unkept, "--json"])["turns"], 1);
+}
+
+#[test]
+fn s10_whoever_sums_says_which_files_are_not_in_it() {
+    let rig = Rig::new();
+    conversation(&rig, "Sound");
+    let (text, said) = both(&rig, &["usage"]);
+    assert!(!text.contains('△') && said.is_empty(), "{text}{said}");
+    assert_eq!(rig.json(&["usage", "--json"])["problems"], serde_json::json!([]));
+    for _ in 0..2 {
+        std::fs::write(rig.home.db(&uuid()), vec![7u8; 9_000]).unwrap();
+    }
+    let list = rig.json(&["sessions", "--json"])["problems"].clone();
+    assert_eq!(list.as_array().unwrap().len(), 2, "{list}");
+    for by in ["day", "model", "project", "session"] {
+        assert_eq!(rig.json(&["usage", "--by", by, "--json"])["problems"], list, "{by}");
+    }
+    let same = "△ 2 files are no SQLite databases (not_a_database): ";
+    for args in [&["sessions"][..], &["usage"], &["usage", "--by", "model"]] {
+        let (text, said) = both(&rig, args);
+        assert!(text.contains(same) && said.is_empty(), "{args:?}: {text}{said}");
+    }
+    // A table for programs has no place for it.
+    let (table, said) = both(&rig, &["usage", "--csv"]);
+    assert!(!table.contains('△') && said.contains("2 files could not be read"), "{table}{said}");
+    for args in [&["lanes"][..], &["pricing", "list"]] {
+        let (text, said) = both(&rig, args);
+        assert!(text.contains("2 files could not be read"), "{args:?}: {text}");
+        assert!(text.contains("`agenthub doctor`") && said.is_empty(), "{args:?}: {text}{said}");
+    }
+}
+
+#[test]
+fn s10_a_folder_that_cannot_be_listed_is_in_the_document_of_the_usage() {
+    let rig = Rig::new();
+    conversation(&rig, "Sound");
+    let folder = rig.home.db("x").parent().unwrap().to_owned();
+    std::fs::remove_dir_all(&folder).unwrap();
+    // What is unreadable for everybody: a file in the folder's place.
+    std::fs::write(&folder, "").unwrap();
+    let problems = rig.json(&["usage", "--json"])["problems"].clone();
+    assert_eq!(problems, rig.json(&["sessions", "--json"])["problems"]);
+    assert_eq!(problems.as_array().unwrap().len(), 1, "{problems}");
+    for args in [&["usage"][..], &["pricing", "list"]] {
+        let (text, said) = both(&rig, args);
+        assert!(said.contains("(unreadable_folder)") && !text.contains("could not be read"), "{text}{said}");
+    }
+    let (text, _) = both(&rig, &["lanes"]);
+    assert_eq!(text.matches("can't be listed").count(), 1, "{text}");
+    assert!(!text.contains("could not be read"), "{text}");
 }

@@ -168,7 +168,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
                 say_notes(&host);
                 out::json(&snapshot.lanes())
             } else {
-                Ok(out::line(&tables::lanes(&snapshot.board, now))?)
+                Ok(out::line(&tables::with_unread(tables::lanes(&snapshot.board, now), &host))?)
             }
         }
         Command::Sessions { search, json } => {
@@ -198,12 +198,17 @@ fn run(args: &Args) -> anyhow::Result<()> {
             let query =
                 UsageQuery { by: (*by).into(), since: since.clone(), until: until.clone(), tz: tz.clone() };
             let host = whole()?;
-            let doc = host.usage(&query).map_err(Failed)?;
+            let mut doc = host.usage(&query).map_err(Failed)?;
             say_notes(&host);
             match (json, csv) {
                 (true, _) => out::json(&doc),
-                (_, true) => Ok(out::line(usage_csv(&doc).map_err(Failed)?.trim_end())?),
+                (_, true) => {
+                    // The table has no place for it.
+                    tables::unread(&host).iter().for_each(|text| complain(&format!("agenthub: {text}")));
+                    Ok(out::line(usage_csv(&doc).map_err(Failed)?.trim_end())?)
+                }
                 _ => {
+                    doc.problems.retain(|p| agenthub_engine::is_of_one_file(p, &config.gemini_dir));
                     let days = matches!(by, By::Day) || since.is_some() || until.is_some();
                     Ok(out::line(&tables::usage(&doc, days))?)
                 }

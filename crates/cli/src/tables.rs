@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use agenthub_engine::Host;
 use agenthub_engine::pricing::shown;
 use agenthub_engine::view::{
     BoardView, Bundle, DoctorDocument, Level, ModelUsage, ProblemGroup, Session, SessionDetail,
@@ -144,6 +145,21 @@ fn problems(groups: &[ProblemGroup]) -> String {
         })
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// That something is missing, where there is no room to say of each file why; `None`: nothing is.
+pub(crate) fn unread(host: &Host) -> Option<String> {
+    let files = u32::try_from(host.unread()).unwrap_or(u32::MAX);
+    (files > 0).then(|| {
+        let (files, is) = (counted(files, "file", "files"), if files == 1 { "is" } else { "are" });
+        format!("{files} could not be read and {is} not in it: `agenthub doctor` says why.")
+    })
+}
+
+/// A text with that below it.
+pub(crate) fn with_unread(mut text: String, host: &Host) -> String {
+    text.extend(unread(host).map(|said| format!("\n△ {said}")));
+    text
 }
 
 /// Times are told in `zone`.
@@ -353,6 +369,9 @@ pub(crate) fn usage(doc: &UsageDocument, days: bool) -> String {
             " {} tokens have no price and are in none: `agenthub pricing list` says which.",
             count(doc.totals.tokens_unpriced)
         ));
+    }
+    if !doc.problems.is_empty() {
+        out.push_str(&format!("\n{}", problems(&agenthub_engine::problem_groups(&doc.problems))));
     }
     out
 }

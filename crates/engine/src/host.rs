@@ -241,8 +241,8 @@ impl Host {
     /// # Errors
     /// `bad_request` for a range or zone that does not parse, `store` when the store fails.
     pub fn usage(&self, query: &UsageQuery) -> Result<UsageDocument, ErrorView> {
-        let zone = self.time_zone();
-        self.asked(|reader| usage::at_once(reader, query, &zone))
+        let (zone, now) = (self.time_zone(), self.snapshot());
+        self.asked(|reader| usage::at_once(reader, query, &zone, &now.problems))
     }
 
     /// What the Usage screen shows. Blocks.
@@ -266,8 +266,9 @@ impl Host {
         format: view::ExportFormat,
         folder: &std::path::Path,
     ) -> Result<view::Exported, ErrorView> {
-        let zone = self.time_zone();
-        self.asked(|reader| usage::export(reader, (by, asked, format), self.now(), &zone, folder))
+        let (zone, now) = (self.time_zone(), self.snapshot());
+        let what = (by, asked, format);
+        self.asked(|reader| usage::export(reader, what, self.now(), &zone, &now.problems, folder))
     }
 
     /// What is wrong and what to do about it. Blocks.

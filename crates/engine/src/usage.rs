@@ -15,7 +15,8 @@ pub(crate) use screen::document as screen;
 use crate::{
     convert, host, settings,
     view::{
-        ErrorView, ExportFormat, Exported, SCHEMA, Totals, UsageBy, UsageDocument, UsageRow, UsageScreenQuery,
+        ErrorView, ExportFormat, Exported, Problem, SCHEMA, Totals, UsageBy, UsageDocument, UsageRow,
+        UsageScreenQuery,
     },
 };
 
@@ -30,13 +31,15 @@ pub struct UsageQuery {
     pub tz: Option<String>,
 }
 
-/// All of it as of one moment. `home` is the person's zone.
+/// All of it as of one moment. `home` is the person's zone; `problems` are of what could not be read.
 pub(crate) fn at_once(
     reader: &store::Store,
     q: &UsageQuery,
     home: &TimeZone,
+    problems: &[Problem],
 ) -> Result<UsageDocument, ErrorView> {
-    reader.at_once(|reader| document(reader, q, home).map_err(screen::Failed)).map_err(|e| e.0)
+    let found = reader.at_once(|reader| document(reader, q, home).map_err(screen::Failed));
+    found.map(|doc| UsageDocument { problems: problems.to_vec(), ..doc }).map_err(|e| e.0)
 }
 
 fn document(reader: &store::Store, q: &UsageQuery, home: &TimeZone) -> Result<UsageDocument, ErrorView> {
@@ -89,6 +92,7 @@ fn document(reader: &store::Store, q: &UsageQuery, home: &TimeZone) -> Result<Us
         by: q.by.name().to_owned(),
         time_zone: settings::name_of(&zone),
         rows,
+        problems: Vec::new(),
         totals: totals(sessions, &total),
     })
 }
@@ -99,11 +103,12 @@ pub(crate) fn export(
     (by, asked, format): (UsageBy, &UsageScreenQuery, ExportFormat),
     now: Time,
     zone: &TimeZone,
+    problems: &[Problem],
     folder: &std::path::Path,
 ) -> Result<Exported, ErrorView> {
     let today = screen::today(now, zone);
     let query = screen::Days::asked(asked, today)?.query(by);
-    let doc = at_once(reader, &query, zone)?;
+    let doc = at_once(reader, &query, zone, problems)?;
     export::export(&doc, format, folder, &format!("agenthub-usage-{}-{today}", by.name()))
 }
 

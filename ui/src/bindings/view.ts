@@ -517,7 +517,11 @@ by: string,
  * The IANA name of the zone in which days are cut; `system` for the system's where it has no name, `Etc/Unknown` (which is
  * UTC) where that is not known.
  */
-time_zone: string, rows: Array<UsageRow>, totals: Totals, };
+time_zone: string, rows: Array<UsageRow>, 
+/**
+ * What could not be read, and so is in no row nor in the totals: the same as in `agenthub sessions --json`.
+ */
+problems: Array<Problem>, totals: Totals, };
 
 export type UsageRow = { 
 /**

@@ -13,7 +13,7 @@ use crate::{
     args::{PricingCommand, PricingSet},
     out::{self, count, cut, safe},
     run::{Failed, say_notes},
-    tables::{cost, counted},
+    tables::{cost, counted, with_unread},
 };
 
 pub(crate) fn run(config: Config, command: &PricingCommand) -> anyhow::Result<()> {
@@ -25,7 +25,7 @@ pub(crate) fn run(config: Config, command: &PricingCommand) -> anyhow::Result<()
             match (json, rows) {
                 (true, _) => out::json(&view),
                 (false, true) => Ok(out::line(&rows_of(&view))?),
-                (false, false) => Ok(out::line(&list(&view))?),
+                (false, false) => Ok(out::line(&with_unread(list(&view), &host))?),
             }
         }
         PricingCommand::Status { json } => {

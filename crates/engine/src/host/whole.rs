@@ -1,7 +1,7 @@
 //! Whether what a host tells is all that there is.
 
 use super::Host;
-use crate::view::ErrorView;
+use crate::{doctor, view::ErrorView};
 
 impl Host {
     /// This host, if all that was read could be kept: else lists would lack it, and sums be too low.
@@ -18,5 +18,11 @@ impl Host {
                 Err(ErrorView { code: "store".to_owned(), message: format!("{}{then}", note.message) })
             }
         }
+    }
+
+    /// So many files could not be read: nothing of them is in any list or sum. A whole folder is a note's.
+    pub fn unread(&self) -> usize {
+        let home = &self.config().gemini_dir;
+        self.snapshot().problems.iter().filter(|p| doctor::is_of_one_file(p, home)).count()
     }
 }

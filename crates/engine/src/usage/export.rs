@@ -142,6 +142,7 @@ mod tests {
             by: "session".to_owned(),
             time_zone: "UTC".to_owned(),
             rows: vec![row],
+            problems: Vec::new(),
             totals: Totals::default(),
         }
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{Tokens, Totals};
+use super::{Problem, Tokens, Totals};
 
 /// What a sum is cut by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -172,6 +172,8 @@ pub struct UsageDocument {
     /// UTC) where that is not known.
     pub time_zone: String,
     pub rows: Vec<UsageRow>,
+    /// What could not be read, and so is in no row nor in the totals: the same as in `agenthub sessions --json`.
+    pub problems: Vec<Problem>,
     pub totals: Totals,
 }
 
