@@ -164,3 +164,32 @@ fn s10_a_folder_that_cannot_be_listed_is_in_the_document_of_the_usage() {
     assert_eq!(text.matches("can't be listed").count(), 1, "{text}");
     assert!(!text.contains("could not be read"), "{text}");
 }
+
+#[test]
+fn p3_a_bad_setting_is_said_by_every_list() {
+    let rig = Rig::new();
+    let id = conversation(&rig, "Sound");
+    let folder = rig.config().config_dir;
+    std::fs::create_dir_all(&folder).unwrap();
+    for bad in ["\"Mars/X\"", "7"] {
+        std::fs::write(folder.join("settings.json"), format!("{{ \"time_zone\": {bad} }}")).unwrap();
+        for args in [
+            &["usage"][..],
+            &["usage", "--json"],
+            &["usage", "--csv"],
+            &["sessions"],
+            &["session", &id],
+            &["lanes", "--json"],
+            &["pricing", "list"],
+        ] {
+            let (_, said) = both(&rig, args);
+            assert!(said.contains("`time_zone`") && said.contains("(settings_bad)"), "{args:?}: {said}");
+            assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
+        }
+        let (text, _) = both(&rig, &["lanes"]);
+        assert_eq!(text.matches("`time_zone`").count(), 1, "{text}");
+    }
+    std::fs::write(folder.join("settings.json"), "{ \"time_zone\": \"Asia/Tokyo\" }").unwrap();
+    let (text, said) = both(&rig, &["usage"]);
+    assert!(text.contains("Asia/Tokyo") && said.is_empty(), "{text}{said}");
+}

@@ -131,9 +131,10 @@ pub(crate) fn say_notes(host: &Host) {
 
 /// What [`say_notes`] says of a board.
 pub(crate) fn telling(board: &view::BoardView) -> Vec<String> {
-    const TELLING: [&str; 8] = [
+    const TELLING: [&str; 9] = [
         "store_rebuilt",
         "person_rebuilt",
+        "settings_bad",
         "settings_reset",
         "settings_unreadable",
         "source_failed",
