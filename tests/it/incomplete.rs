@@ -193,3 +193,43 @@ fn p3_a_bad_setting_is_said_by_every_list() {
     let (text, said) = both(&rig, &["usage"]);
     assert!(text.contains("Asia/Tokyo") && said.is_empty(), "{text}{said}");
 }
+
+#[test]
+fn s10_a_session_whose_file_cannot_be_read_is_not_called_missing() {
+    let rig = Rig::new();
+    conversation(&rig, "Sound");
+    let damaged = "dab0dab0-0000-4000-8000-000000000001";
+    std::fs::write(rig.home.db(damaged), vec![7u8; 9_000]).unwrap();
+    let old = "feedbeef-0000-4000-8000-000000000001";
+    std::fs::write(rig.home.db(old).with_extension("pb"), "old").unwrap();
+    let problems = rig.json(&["sessions", "--json"])["problems"].clone();
+    let refused = |id: &str| {
+        let out = rig.agenthub(&["session", id, "--json"]);
+        let doc: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let text = |key: &str| doc["error"][key].as_str().unwrap().to_owned();
+        let status = if text("code") == "bad_request" { 2 } else { 1 };
+        assert_eq!(out.status.code(), Some(status), "{id}: {doc}");
+        (text("code"), text("message"))
+    };
+    for (id, code, advice) in [(damaged, "not_a_database", "backup"), (old, "legacy_pb", "Open it")] {
+        let all = problems.as_array().unwrap();
+        let own = all.iter().find(|p| p["code"] == code).unwrap()["message"].as_str().unwrap().to_owned();
+        // Also by a beginning that no other has.
+        for asked in [id, &id[..8], &id.to_uppercase(), &id[..9].to_uppercase()] {
+            let (found, message) = refused(asked);
+            assert_eq!(found, "unreadable", "{message}");
+            assert!(message.contains(id) && !message.contains("There is no session"), "{message}");
+            assert!(message.contains(&own) && message.contains(advice), "{own}: {message}");
+        }
+    }
+    let said = String::from_utf8(rig.agenthub(&["session", damaged]).stderr).unwrap();
+    assert!(said.contains("(unreadable)") && said.lines().count() == 1, "{said}");
+    // What is in two files, and what is in none.
+    let other = "feedbeef-0000-4000-8000-000000000002";
+    std::fs::write(rig.home.db(other), vec![7u8; 9_000]).unwrap();
+    let (code, message) = refused("feedbeef");
+    assert_eq!(code, "bad_request", "{message}");
+    assert!(message.contains(old) && message.contains(other), "{message}");
+    assert_eq!(refused("00000000-0000-4000-8000-000000000000").0, "not_found");
+    assert_eq!(refused("feedbeee").0, "not_found");
+}

@@ -170,6 +170,11 @@ fn about_sessions(reader: &Store) -> Result<Vec<Finding>, ErrorView> {
     Ok(told.collect())
 }
 
+/// What to do about a file with this problem.
+pub(crate) fn advice_on_file(code: &str) -> &'static str {
+    about_files(code, 1).1
+}
+
 /// Problems by their reason, the most first.
 pub fn groups(problems: &[Problem]) -> Vec<ProblemGroup> {
     let mut by_code: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();

@@ -202,7 +202,7 @@ impl Host {
     /// One session with its timeline, read from agy's file on demand. Blocks.
     ///
     /// # Errors
-    /// `not_found`, or `store` when the store fails.
+    /// `not_found`, `unreadable` when its file can't be read, or `store` when the store fails.
     pub fn session(&self, id: &str) -> Result<SessionDetail, ErrorView> {
         let snapshot = self.snapshot();
         let at = queries::Place {

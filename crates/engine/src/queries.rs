@@ -1,5 +1,7 @@
 //! Lists and details: the store's rows with the live states of the board.
 
+mod unread;
+
 use std::collections::HashMap;
 
 use agenthub_agy as agy;
@@ -65,8 +67,9 @@ pub(crate) fn detail(
     id: &str,
 ) -> Result<view::SessionDetail, ErrorView> {
     let fail = |e: store::StoreError| store_error(&e);
-    let id = named(reader, id)?;
-    let stored = reader.session(&id).map_err(fail)?.ok_or_else(|| not_found(id.as_str()))?;
+    let missing = |id: &str| unread::session(&now.problems, id);
+    let id = named(reader, id).map_err(|e| if e.code == "not_found" { missing(id) } else { e })?;
+    let stored = reader.session(&id).map_err(fail)?.ok_or_else(|| missing(id.as_str()))?;
     let live = match now.states.get(id.as_str()) {
         Some(live) => live.clone(),
         None => cold_state(reader, place, &stored),

@@ -427,8 +427,8 @@ pub struct SessionDocument {
 /// Every error that a command gives: the page and scripts branch on `code` only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct ErrorView {
-    /// Closed list: `not_found`, `bad_request`, `bad_settings`, `store`, `store_damaged`, `io`, `other_engine`, `internal`; of a price
-    /// sync `sync_unreachable`, `sync_timeout`, `sync_redirect`, `sync_status`, `sync_not_prices`, `sync_short`,
+    /// Closed list: `not_found`, `unreadable` (a session whose file can't be read), `bad_request`, `bad_settings`, `store`,
+    /// `store_damaged`, `io`, `other_engine`, `internal`; of a price sync `sync_unreachable`, `sync_timeout`, `sync_redirect`, `sync_status`, `sync_not_prices`, `sync_short`,
     /// `sync_too_large`; and of the hooks' installer
     /// `EBADJSON`, `EBADSHAPE`, `EFOREIGN`, `ECHANGED`, `ENOTAFILE`, `EREADONLY`, `ENOTOURS`, `ETOOBIG`, `ELOOP`, `ENOSPACE`.
     pub code: String,
