@@ -231,6 +231,60 @@ fn m4_what_is_set_before_any_call_names_it_is_listed_and_can_be_taken_back() {
 }
 
 #[test]
+fn m4_a_change_says_what_it_does_to_models_that_an_alias_leads_to_it() {
+    let rig = Rig::new();
+    session(&rig, &[NEXT]);
+    let said = |args: &[&str]| String::from_utf8(rig.agenthub(args).stdout).unwrap();
+    rig.json(&[
+        "pricing",
+        "set",
+        "house-rate",
+        "--input",
+        "1",
+        "--cache-read",
+        "1",
+        "--output",
+        "2",
+        "--json",
+    ]);
+    let row =
+        |text: &str| text.lines().find(|l| l.trim_start().starts_with("house-rate")).unwrap().to_owned();
+    let listed = row(&said(&["pricing", "list"]));
+    assert!(!listed.contains("no price") && listed.contains('–'), "it has a price and no calls: {listed}");
+    let set = rig.json(&["pricing", "set", NEXT_ID, "--alias", "house-rate", "--json"]);
+    assert_eq!((&set["model"]["price"]["by"], &set["others"]), (&json!("own_alias"), &json!([])));
+    let text = said(&["pricing", "set", "house-rate", "--input", "3", "--cache-read", "1", "--output", "2"]);
+    assert!(text.contains(&format!("`{NEXT_ID}` is priced by own:house-rate")), "{text}");
+    let text = said(&["pricing", "unset", "house-rate"]);
+    assert!(text.contains("No call names it itself") && text.contains(NEXT_ID), "{text}");
+    assert!(text.contains("1 call has no price now"), "{text}");
+    // As a document, too.
+    rig.json(&["pricing", "set", "house-rate", "--input", "1", "--output", "2", "--json"]);
+    let unset = rig.json(&["pricing", "unset", "house-rate", "--json"]);
+    assert_eq!((&unset["model"], &unset["others"][0]["model"]), (&Value::Null, &json!(NEXT_ID)), "{unset}");
+    assert!(unset["others"][0]["price"].is_null());
+}
+
+#[test]
+fn m4_an_alias_of_itself_or_in_a_circle_is_called_that() {
+    let rig = Rig::new();
+    let refused = |args: &[&str]| {
+        let (status, said) = answer(rig.command(&[&["pricing", "set"], args, &["--json"]].concat()));
+        assert_eq!((status, &said["error"]["code"]), (Some(2), &json!("bad_request")), "{said}");
+        said["error"]["message"].as_str().unwrap().to_owned()
+    };
+    assert!(refused(&["m", "--alias", "m"]).contains("can't be an alias of itself"));
+    // `b` has a price as long as it takes to become an alias of `a`.
+    rig.json(&["pricing", "set", "b", "--input", "1", "--json"]);
+    rig.json(&["pricing", "set", "a", "--alias", "b", "--json"]);
+    let text = refused(&["b", "--alias", "a"]);
+    assert!(text.contains("an alias of yours, of `b`") && text.contains("in a circle"), "{text}");
+    let text = refused(&["c", "--alias", "a"]);
+    assert!(text.contains("an alias of yours, of `b`") && !text.contains("circle"), "{text}");
+    assert!(refused(&["c", "--alias", "nobody"]).contains("leads to no price"));
+}
+
+#[test]
 fn m4_the_part_that_has_no_rate_is_named_where_the_sum_stands() {
     let rig = Rig::new();
     session(&rig, &[NEXT]);

@@ -38,10 +38,10 @@ pub(crate) fn run(config: Config, command: &PricingCommand) -> anyhow::Result<()
         }
         PricingCommand::Set(set) => {
             let own = own_price(set).map_err(Failed)?;
-            told_set(set, host.set_price(&set.model, &own).map_err(Failed)?)
+            told_set(set, &host.price_change(&set.model, |h| h.set_price(&set.model, &own)).map_err(Failed)?)
         }
         PricingCommand::Unset { model, json } => {
-            told_unset(model, host.clear_price(model).map_err(Failed)?, *json)
+            told_unset(model, &host.price_change(model, |h| h.clear_price(model)).map_err(Failed)?, *json)
         }
     }
 }
@@ -65,31 +65,49 @@ fn own_price(set: &PricingSet) -> Result<OwnPrice, ErrorView> {
     Ok(OwnPrice { alias: set.alias.clone(), rates })
 }
 
-/// How a model stands after it was set.
-fn told_set(set: &PricingSet, model: Option<PricedModel>) -> anyhow::Result<()> {
+/// How a model stands after it was set, and those that an alias leads to it.
+fn told_set(set: &PricingSet, done: &view::PricingSet) -> anyhow::Result<()> {
     if set.json {
-        return out::json(&view::PricingSet { schema: view::SCHEMA, model });
+        return out::json(done);
     }
-    let mut text = match &model {
-        None => format!("No call names `{}` yet; it holds from the first one on.", safe(&set.model)),
+    let mut text = match &done.model {
+        None if done.others.is_empty() => {
+            format!("No call names `{}` yet; it holds from the first one on.", safe(&set.model))
+        }
+        None => format!("`{}` is set. No call names it itself.", safe(&set.model)),
         Some(m) => stands(m),
     };
-    if let Some(missing) = missing(set, model.as_ref()) {
+    text.push_str(&by_alias(done));
+    if let Some(missing) = missing(set, done.model.as_ref()) {
         text.push_str(&format!("\n{missing}"));
     }
     Ok(out::line(&text)?)
 }
 
-/// How a model stands after what was set was taken back.
-fn told_unset(name: &str, model: Option<PricedModel>, json: bool) -> anyhow::Result<()> {
+/// How a model stands after what was set was taken back, and those that an alias leads to it.
+fn told_unset(name: &str, done: &view::PricingSet, json: bool) -> anyhow::Result<()> {
     if json {
-        return out::json(&view::PricingSet { schema: view::SCHEMA, model });
+        return out::json(done);
     }
-    let text = match &model {
-        None => format!("What you set for `{}` is taken back. No call names it.", safe(name)),
+    let itself = if done.others.is_empty() { "" } else { " itself" };
+    let text = match &done.model {
+        None => format!("What you set for `{}` is taken back. No call names it{itself}.", safe(name)),
         Some(m) => format!("What you set is taken back. {}", stands(m)),
     };
-    Ok(out::line(&text)?)
+    Ok(out::line(&(text + &by_alias(done)))?)
+}
+
+/// The models that stand otherwise because an alias leads to what was set, a line each.
+fn by_alias(done: &view::PricingSet) -> String {
+    let told = |m: &PricedModel| match &m.price {
+        None => format!(
+            "\n`{}` was priced by it, as its alias: its {} no price now. Set one, or another alias.",
+            safe(&m.model),
+            counted(m.calls, "call has", "calls have")
+        ),
+        Some(_) => format!("\n{}", stands(m)),
+    };
+    done.others.iter().map(told).collect()
 }
 
 fn stands(m: &PricedModel) -> String {
@@ -187,7 +205,7 @@ fn list(view: &PricingView) -> String {
             rate(|r| &r.output),
             m.calls.to_string(),
             m.tokens.as_ref().map_or("–".to_owned(), |t| count(t.total)),
-            cost(m.cost_usd.as_deref(), m.tokens_unpriced, m.tokens.is_some()),
+            cost(m.cost_usd.as_deref(), m.tokens_unpriced, m.calls > 0 && m.tokens.is_some()),
             m.price.as_ref().map_or("–".to_owned(), |p| safe(&p.row)),
             m.price.as_ref().map_or("–", how).to_owned(),
         ]);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agenthub_core::price::Rate;
+use agenthub_core::price::{Own, Rate};
 use agenthub_store::{self as store, By, Used};
 
 use super::{Host, store_error};
@@ -10,7 +10,7 @@ use crate::{
     convert, port,
     pricing::{status, sync},
     usage::bad,
-    view::{ErrorView, OwnPrice, PriceRates, PricedModel, PricingStatus, PricingView},
+    view::{ErrorView, OwnPrice, PriceRates, PricedModel, PricingSet, PricingStatus, PricingView, SCHEMA},
 };
 
 /// Names of models are short; whatever is longer is something else.
@@ -102,9 +102,49 @@ impl Host {
         })
     }
 
+    /// Does `change` (a [`Host::set_price`] or [`Host::clear_price`] of `model`), and says what it did to others: an alias of
+    /// another model may lead to this one. Blocks.
+    ///
+    /// # Errors
+    /// Those of `change`; `store` when the store fails.
+    pub fn price_change(
+        &self,
+        model: &str,
+        change: impl FnOnce(&Host) -> Result<Option<PricedModel>, ErrorView>,
+    ) -> Result<PricingSet, ErrorView> {
+        let before = self.pricing()?.models;
+        let changed = change(self)?;
+        let same = |a: &PricedModel, b: &PricedModel| {
+            (&a.model, &a.model_label, &a.price) == (&b.model, &b.model_label, &b.price)
+        };
+        let is_it =
+            |m: &PricedModel| m.model == model.trim() || m.model_label.as_deref() == Some(model.trim());
+        let mut others = self.pricing()?.models;
+        others.retain(|m| m.calls > 0 && !is_it(m) && !before.iter().any(|b| same(b, m)));
+        Ok(PricingSet { schema: SCHEMA, model: changed, others })
+    }
+
     fn alias(&self, model: &str, alias: &str) -> Result<store::OwnPrice, ErrorView> {
         let book = self.prices()?.book;
-        if alias == model || book.target(alias).is_none() {
+        if alias == model {
+            return Err(bad(format!(
+                "`{model}` can't be an alias of itself. Name another model that prices it, or a row of the price table: \
+                 `agenthub pricing list --rows` shows them."
+            )));
+        }
+        if book.target(alias).is_none() {
+            let led = book.all_own().find_map(|(name, own)| match own {
+                Own::Alias(target) if name == alias => Some(target),
+                _ => None,
+            });
+            if let Some(target) = led {
+                let circle = if target == model { ": they would go in a circle" } else { "" };
+                return Err(bad(format!(
+                    "`{alias}` is itself an alias of yours, of `{target}`, and an alias leads to no other one{circle}. Name \
+                     a model that has a price of its own, or a row of the price table: `agenthub pricing list --rows` shows \
+                     them."
+                )));
+            }
             return Err(bad(format!(
                 "`{alias}` leads to no price. Name a model or a row of the price table: `agenthub pricing list --rows` \
                  shows them."

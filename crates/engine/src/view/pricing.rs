@@ -43,6 +43,8 @@ pub struct PricingSet {
     pub schema: u32,
     /// `null`: no call names it yet.
     pub model: Option<PricedModel>,
+    /// Other models of calls that an alias leads to it, and that are priced otherwise by this, as they stand then.
+    pub others: Vec<PricedModel>,
 }
 
 /// Where the prices in use come from.
