@@ -183,3 +183,33 @@ fn commands_at_once_wait_for_each_other() {
         assert!(listed["own"].is_object(), "{m}: {}", listed["own"]);
     }
 }
+
+#[test]
+fn what_was_asked_wrongly_says_what_to_do() {
+    let rig = Rig::new();
+    let refused = |args: &[&str]| {
+        let out = rig.agenthub(args);
+        assert!(!out.status.success(), "{args:?}");
+        String::from_utf8(out.stderr).unwrap()
+    };
+    let between = |since, until| refused(&["usage", "--tz", "UTC", "--since", since, "--until", until]);
+    for same in ["2026-11-01T10:00", "2026-11-01T12:00+02:00"] {
+        let text = between("2026-11-01T10:00", same);
+        assert!(
+            text.contains("is empty") && text.contains("later end") && !text.contains("xchange"),
+            "{text}"
+        );
+    }
+    for earlier in ["2026-11-01T09:00", "2026-11-01T09:50", "2026-10-31"] {
+        assert!(between("2026-11-01T10:00", earlier).contains("Exchange the two"), "{earlier}");
+    }
+    let file = rig.data_dir().join("file");
+    std::fs::create_dir_all(rig.data_dir()).unwrap();
+    std::fs::write(&file, b"").unwrap();
+    let out = rig.command(&["lanes"]).env("AGENTHUB_DATA_DIR", file.join("inside")).output().unwrap();
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        !out.status.success() && text.contains("can't be made") && text.contains("AGENTHUB_DATA_DIR"),
+        "{text}"
+    );
+}

@@ -135,9 +135,11 @@ fn q4_a_bundle_says_what_is_wrong_and_nothing_private() {
     // Never over a file that is there, and nothing half written where it can't be.
     let again = rig.agenthub(&["doctor", "--bundle", name]);
     assert_eq!(again.status.code(), Some(1), "{again:?}");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("Name another file"), "{again:?}");
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
     let nowhere = rig.data_dir().join("no/such/folder/x.zip");
     let refused = rig.agenthub(&["doctor", "--bundle", nowhere.to_str().unwrap(), "--json"]);
     let said: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
     assert_eq!(said["error"]["code"], "io", "{said}");
+    assert!(said["error"]["message"].as_str().unwrap().contains("choose another one"), "{said}");
 }

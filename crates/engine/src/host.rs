@@ -550,7 +550,11 @@ impl Shared {
     fn new(config: Config, options: Options) -> Result<Shared, ErrorView> {
         let places = Places::make(&config.data_dir).map_err(|e| ErrorView {
             code: "io".to_owned(),
-            message: format!("The data folder {} can't be made: {e}", config.data_dir.display()),
+            message: format!(
+                "The data folder {} can't be made: {e}. Let it be made there, or set AGENTHUB_DATA_DIR to a folder that you may \
+                 write.",
+                config.data_dir.display()
+            ),
         })?;
         places.may_belong_to(&config.gemini_dir)?;
         let since = options.clock.now();

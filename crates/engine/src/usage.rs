@@ -49,7 +49,14 @@ fn document(reader: &store::Store, q: &UsageQuery, home: &TimeZone) -> Result<Us
     if let (Some(from), Some(to)) = (since, until)
         && from >= to
     {
-        let (from, to) = (q.since.as_deref().unwrap_or_default(), q.until.as_deref().unwrap_or_default());
+        let (since, until) = (q.since.as_deref().unwrap_or_default(), q.until.as_deref().unwrap_or_default());
+        if edge(until, &zone, Edge::Start)? == from {
+            return Err(bad(format!(
+                "The range is empty: it ends at `{until}`, the moment at which it begins, and that is not in it. Give a later \
+                 end, or one day for both, which counts whole."
+            )));
+        }
+        let (from, to) = (since, until);
         return Err(bad(format!(
             "The range ends before it begins: it is from `{from}` until `{to}`. Exchange the two."
         )));

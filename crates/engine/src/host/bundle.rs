@@ -1,6 +1,9 @@
 //! The diagnostics bundle, on the person's word.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use agenthub_core::day_of;
 
@@ -19,7 +22,16 @@ impl Host {
     /// `io` when it can't be written, or is there already; `store` when the store fails.
     pub fn bundle(&self, file: &Path) -> Result<Bundle, ErrorView> {
         let (bytes, entries) = self.bundled()?;
-        write_at(file, &bytes).map_err(|e| failed(file, &e))?;
+        write_at(file, &bytes).map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists => ErrorView {
+                code: "io".to_owned(),
+                message: format!(
+                    "{} is there already and was left as it is. Name another file, or remove that one first.",
+                    file.display()
+                ),
+            },
+            _ => failed(file, &e),
+        })?;
         Ok(written(file.to_owned(), entries))
     }
 

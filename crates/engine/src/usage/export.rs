@@ -118,7 +118,11 @@ pub(crate) fn write_at(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 pub(crate) fn failed(path: &Path, why: &dyn std::fmt::Display) -> ErrorView {
-    ErrorView { code: "io".to_owned(), message: format!("{} could not be written: {why}", path.display()) }
+    let message = format!(
+        "{} could not be written: {why}. See that its folder is there, may be written and has room, or choose another one.",
+        path.display()
+    );
+    ErrorView { code: "io".to_owned(), message }
 }
 
 #[cfg(test)]
