@@ -133,7 +133,7 @@ impl Engine {
         let never_read =
             |id: &SessionId| known.get(id).is_none_or(|k| k.fingerprint.is_none() && k.problem.is_none());
         let is_unread =
-            |id: &&SessionId| !followed.contains_key(*id) && (pending.contains_key(*id) || never_read(*id));
+            |id: &&SessionId| !followed.contains_key(*id) && (pending.contains_key(*id) || never_read(id));
         let parents = followed.values().filter_map(|f| f.session.parent.as_ref()).filter(is_unread);
         let files = &mut self.files;
         parents.filter(|id| files.has(id, || home.conversation(id).exists())).cloned().collect()
