@@ -66,7 +66,8 @@ impl Page {
 
     /// Runs a script that calls its last argument when it is done.
     pub(crate) fn run_async(&self, script: &str) -> Value {
-        self.runtime.block_on(self.client.execute_async(script, vec![])).unwrap()
+        let answer = self.runtime.block_on(self.client.execute_async(script, vec![]));
+        answer.unwrap_or_else(|e| panic!("{e}\nin {script:.500}"))
     }
 
     /// Clicks with the pointer, as a person does, on what an XPath finds as soon as it is there.
