@@ -43,9 +43,8 @@ const SCREENS: &[(&str, &str, &str)] = &[
     ("Settings, Antigravity", "#/settings/antigravity", "b6.title('Settings') && b6.has('.card')"),
     ("Settings, Tracing", "#/settings/tracing", "b6.title('Settings') && b6.has('.card')"),
     ("Doctor", "#/doctor", "b6.has('.dr .ck')"),
-    ("Lanes", "#/lanes", LANES),
+    ("Lanes", "#/lanes", "b6.title('Lanes')"),
 ];
-const LANES: &str = "b6.title('Lanes')";
 
 /// What a person does on Sessions, and what the page holds when it is done.
 const ACTS: &[(&str, &str, &str)] = &[
@@ -156,14 +155,14 @@ fn main() {
     say(&format!("B6  {sessions} sessions, {calls} calls; {ROUNDS} rounds each, in the window"));
     let mut figures = Figures::default();
     for _ in 0..ROUNDS {
-        page.run("location.hash = '#/lanes'; location.reload()");
-        within(Duration::from_secs(60), "the page", || page.text().contains("Lanes").then_some(()));
+        page.run("window.before = true; location.hash = '#/lanes'; location.reload()");
+        within(Duration::from_secs(60), "the page, loaded anew", || {
+            (page.run("return !window.before && document.querySelector('h1')?.textContent === 'Lanes'")
+                == true)
+                .then_some(())
+        });
         page.run(WATCH);
-        let loaded = page.run_async(&format!(
-            "const done = arguments[0];\
-             (async () => {{ while (!({LANES})) await new Promise(requestAnimationFrame); await b6.settled(); done(0) }})()"
-        ));
-        assert_eq!(loaded, 0);
+        timed(&page, "b6.settled()");
         for again in [false, true] {
             for (name, address, there) in SCREENS {
                 let address =
@@ -194,8 +193,10 @@ fn main() {
 }
 
 fn timed(page: &Page, what: &str) -> Value {
-    let took =
-        page.run_async(&format!("const done = arguments[0]; ({what}).then(done, (e) => done(String(e)))"));
+    // Whatever goes wrong in it is told, and not waited for.
+    let script =
+        format!("const done = arguments[0]; (async () => {what})().then(done, (e) => done(String(e)))");
+    let took = page.run_async(&script);
     assert!(!took.is_string(), "{what}: {took}");
     took
 }
