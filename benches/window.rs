@@ -8,7 +8,8 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a bench"
+    clippy::print_stderr,
+    reason = "a bench, and what a failure shows"
 )]
 
 use std::time::Duration;
