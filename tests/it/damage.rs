@@ -257,7 +257,11 @@ fn h7_a_full_disk_at_the_reader_loses_no_event() {
     let wait = |what: &str, is: &dyn Fn() -> bool| {
         let patience = std::time::Instant::now() + Duration::from_secs(60);
         while !is() {
-            assert!(std::time::Instant::now() < patience, "not yet: {what}");
+            assert!(
+                std::time::Instant::now() < patience,
+                "not yet: {what}\n{:#?}",
+                rig.agenthub(&["doctor"])
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     };
