@@ -65,7 +65,8 @@ impl Shell {
 
     /// The newest board, with what only this host knows.
     pub(crate) fn board(&self) -> BoardView {
-        self.annotated(&self.snapshots.borrow().board)
+        let newest = Arc::clone(&self.snapshots.borrow().board);
+        self.annotated(&newest)
     }
 
     pub(crate) fn annotated(&self, board: &BoardView) -> BoardView {

@@ -278,6 +278,9 @@ fn h7_a_full_disk_at_the_reader_loses_no_event() {
         };
     }
     command.env("DASHBOARD_ANTIGRAVITY_POLL_MS", "250");
+    // agy is used here for the first time when the disk is full: nor may the folder be marked as another home's then.
+    let away = rig.home.root().with_extension("away");
+    std::fs::rename(rig.home.root(), &away).unwrap();
     let mut watch = command.spawn().unwrap();
     let pid = watch.id().to_string();
     let limit = |bytes: &str| {
@@ -294,6 +297,8 @@ fn h7_a_full_disk_at_the_reader_loses_no_event() {
         watch.wait().unwrap();
         return;
     }
+    assert!(!rig.data_dir().join("agy-home").exists());
+    std::fs::rename(&away, rig.home.root()).unwrap();
     let transcript =
         rig.home.root().join(format!("antigravity-cli/brain/{id}/.system_generated/logs/transcript.jsonl"));
     let body = json!({ "conversationId": id, "workspacePaths": ["/w/atlas"], "transcriptPath": transcript,

@@ -121,11 +121,24 @@ impl Watched {
         let mut rx = self.host.watch();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let found = runtime.block_on(async {
-            tokio::time::timeout(at_most, rx.wait_for(|s| is(s))).await.map(|r| r.map(|s| s.clone()))
+            tokio::time::timeout(at_most, async {
+                loop {
+                    // Its own copy: `is` may ask the host, which looks at the board itself. An engine that comes to tell
+                    // news between the two would wait for the first look, and the second one for the engine.
+                    let now = rx.borrow_and_update().clone();
+                    if is(&now) {
+                        return Ok(now);
+                    }
+                    rx.changed().await?;
+                }
+            })
+            .await
         });
         match found {
             Ok(Ok(snapshot)) => (snapshot, started.elapsed()),
-            Ok(Err(_)) => panic!("the engine ended while waiting for {what}"),
+            Ok(Err::<_, tokio::sync::watch::error::RecvError>(_)) => {
+                panic!("the engine ended while waiting for {what}")
+            }
             Err(_) => panic!(
                 "not within {at_most:?}: {what}. The board is {:#?}",
                 self.host.watch().borrow().board.lanes

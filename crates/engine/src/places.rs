@@ -64,7 +64,17 @@ impl Places {
         if self.may_belong_to(gemini_dir)? {
             return Ok(());
         }
-        std::fs::write(self.home_file(), home.to_string_lossy().as_bytes()).map_err(|e| self.unwritable(&e))
+        let file = self.home_file();
+        // Whole or not at all: of half a name, which a full disk leaves or another process reads meanwhile, everybody would
+        // say that the folder is another home's.
+        let written = || -> io::Result<()> {
+            let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.data_dir)?;
+            io::Write::write_all(&mut new, home.to_string_lossy().as_bytes())?;
+            new.as_file().sync_data()?;
+            new.persist(&file)?;
+            Ok(())
+        };
+        written().map_err(|e| self.unwritable(&e))
     }
 
     fn home_file(&self) -> PathBuf {
@@ -80,6 +90,9 @@ impl Places {
         let home = std::path::absolute(gemini_dir).unwrap_or_else(|_| gemini_dir.to_owned());
         let Ok(text) = std::fs::read_to_string(&file) else { return Ok(false) };
         let known = PathBuf::from(text.trim_end_matches(['\r', '\n']));
+        if known.as_os_str().is_empty() {
+            return Ok(false);
+        }
         let same = known.to_string_lossy() == home.to_string_lossy()
             || known.canonicalize().is_ok_and(|k| home.canonicalize().is_ok_and(|h| h == k));
         if same {
@@ -223,6 +236,18 @@ mod tests {
         assert!(places.lock().unwrap().is_none());
         drop(first);
         assert!(places.lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn h7_a_folder_with_an_empty_mark_is_nobodys_yet() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::make(dir.path()).unwrap();
+        let home = dir.path().join(".gemini");
+        std::fs::write(places.home_file(), "").unwrap();
+        assert!(!places.may_belong_to(&home).unwrap());
+        places.belongs_to(&home).unwrap();
+        assert!(places.may_belong_to(&home).unwrap());
+        assert_eq!(places.may_belong_to(Path::new("/another")).unwrap_err().code, "other_home");
     }
 
     #[cfg(unix)]
