@@ -152,7 +152,10 @@ fn killed(times: u32) {
     }
     let spans = t.backend.spans();
     agy.close().unwrap();
-    assert_eq!(t.backend.complaints(), Vec::<String>::new());
+    // A kill may well come while a request is on its way: that one ends within, and is no fault of what was sent.
+    let mut complaints = t.backend.complaints();
+    complaints.retain(|c| !c.starts_with("the connection "));
+    assert_eq!(complaints, Vec::<String>::new());
     let roots = distinct(&spans).values().filter(|s| kind(s) == "AGENT").count();
     assert_eq!(roots, turns, "each span id once, whatever was sent again");
 }
