@@ -17,6 +17,10 @@ export default defineConfig({
   },
   test: {
     environment: "jsdom",
+    // A module is evaluated once for all files, and transformed once for all runs (by its content and the lock file):
+    // that was half of the time. `setup.ts` puts back what a test changed.
+    isolate: false,
+    experimental: { fsModuleCache: true },
     setupFiles: ["tests/setup.ts"],
     include: ["tests/**/*.test.ts"],
     restoreMocks: true,

@@ -1,13 +1,15 @@
 // What jsdom lacks: sizes, animations, media queries. Sizes are those of the drawing, so that the virtual list has rows.
 import "@testing-library/jest-dom/vitest";
-import { configure } from "@testing-library/svelte";
+import { cleanup, configure } from "@testing-library/svelte";
 import { afterEach, beforeEach, vi } from "vitest";
 import { useDoor } from "../src/api";
 import { board } from "../src/model/board.svelte";
 import { sessionList } from "../src/model/sessionList.svelte";
 import { toasts } from "../src/model/toast.svelte";
+import { router } from "../src/model/route.svelte";
 import { settings } from "../src/model/settings.svelte";
 import { tracks } from "../src/model/tracks.svelte";
+import { usageChoice } from "../src/model/usageChoice.svelte";
 
 // Asking jsdom for computed styles of every row costs most of a test's time.
 configure({ defaultHidden: true, asyncUtilTimeout: 10_000 });
@@ -31,7 +33,7 @@ class SizedObserver implements ResizeObserver {
     this.#seen.clear();
   }
 }
-vi.stubGlobal("ResizeObserver", SizedObserver);
+globalThis.ResizeObserver = SizedObserver;
 Object.defineProperty(HTMLElement.prototype, "offsetParent", {
   get(this: HTMLElement) {
     return this.parentElement;
@@ -51,11 +53,18 @@ window.matchMedia = (query: string) =>
 beforeEach(() => {
   location.hash = "#/lanes";
 });
+// The files share their modules and one document, so each test leaves both as it found them.
 afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  localStorage.clear();
   useDoor(null);
   board.reset();
   toasts.close();
   sessionList.reset();
   tracks.reset();
   settings.reset();
+  Object.assign(router, { route: { screen: "lanes", id: null }, from: "sessions", lane: null, moves: 0 });
+  Object.assign(usageChoice, { range: "days30", measure: "cost", since: "", until: "", cut: "model" });
 });

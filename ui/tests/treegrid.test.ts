@@ -14,6 +14,8 @@ async function open(): Promise<Fixture> {
   location.hash = "#/sessions";
   render(App);
   await within(await screen.findByRole("treegrid")).findByText("Today");
+  // Rows are hidden, and have no name, until they are measured.
+  await waitFor(() => expect(row(2)).toBeVisible());
   return door;
 }
 const row = (n: number) => document.querySelector<HTMLElement>(`[data-row="${n}"]`)!;
