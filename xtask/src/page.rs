@@ -11,8 +11,8 @@ use crate::program::{Failure, Program, Ran, on_path, say};
 use crate::toolchain::Version;
 use crate::{packages, tree::Tree};
 
-/// What Vite 8 asks for. Debian 12's and Ubuntu 24.04's own Node is 18.
-const NODE: Version = Version(20, 19, 0);
+/// What jsdom 31 asks for; Vite 8 is content with 20.19. Debian 12's and Ubuntu 24.04's own Node is 18.
+const NODE: Version = Version(22, 22, 2);
 
 /// In the page's folder, but no source of it.
 const NO_SOURCES: &[&str] = &["node_modules", "dist", "coverage", ".svelte-kit"];
@@ -57,9 +57,10 @@ fn check_node(page: &Path) -> Result<(), Failure> {
         Some(version) if version >= NODE => Ok(()),
         _ => Err(Failure::new(
             format!(
-                "the page's tools need Node {}.{} or newer, and this is `{}`",
+                "the page's tools need Node {}.{}.{} or newer, and this is `{}`",
                 NODE.0,
                 NODE.1,
+                NODE.2,
                 printed.trim()
             ),
             "let npm run the install script of `node`, the page's own Node (`npm config get ignore-scripts` must say \
@@ -95,8 +96,19 @@ pub(crate) fn size(tree: &Tree) -> Result<(), Failure> {
     tree.npm().args(["run", "--silent", "size"]).run()
 }
 
+/// Types and warnings, when a source, the packages or their lock changed since it last had nothing to say.
 pub(crate) fn check(tree: &Tree) -> Result<(), Failure> {
-    tree.npm().args(["run", "check"]).run()
+    let page = tree.page();
+    let wanted = hash(&(page.as_os_str(), sources(&page)?));
+    let stamp = tree.stamps().join("page-check.stamp");
+    if remembers(&stamp, wanted) {
+        say("nothing of the page changed since the last check, which found nothing");
+        return Ok(());
+    }
+    let _ = fs::remove_file(&stamp);
+    tree.npm().args(["run", "check"]).run()?;
+    remember(&stamp, wanted);
+    Ok(())
 }
 
 /// The page's tests while they run beside other stages: they want a processor for a minute, and the tests of the rest mostly
