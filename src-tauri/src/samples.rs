@@ -18,15 +18,15 @@ pub(crate) fn lane(name: &str, state: State, since: &str) -> BoardLane {
                 beat: vec![],
             },
             sessions: vec!["18ee78b4-0000-4000-8000-000000000000".into()],
+            tokens_today: None,
+            cost_usd_today: None,
+            tokens_unpriced_today: 0,
         },
         folder: Some(format!("/work/{name}")),
         last_activity_at: Some(since.into()),
         outcome: Outcome::Finished,
         detail: None,
         detail_tool: None,
-        tokens_today: None,
-        cost_usd_today: None,
-        tokens_unpriced_today: 0,
         members: vec![],
     }
 }

@@ -213,3 +213,16 @@ fn what_was_asked_wrongly_says_what_to_do() {
         "{text}"
     );
 }
+
+/// What was typed comes back in an error, and may drive the terminal as little as fill it.
+#[test]
+fn q01_an_error_repeats_nothing_that_drives_a_terminal() {
+    let rig = Rig::new();
+    let long = format!("\u{1b}[31m\u{202e}{}", "x".repeat(20_000));
+    for args in [["session", &long], ["open", &long], ["usage", &format!("--since={long}")]] {
+        let said = rig.command(&args).env("DISPLAY", ":none").output().unwrap().stderr;
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.starts_with("agenthub: ") && said.len() < 10_000, "{}: {said}", said.len());
+        assert!(!said.trim_end().contains(|c: char| c.is_control() || c == '\u{202e}'), "{said:?}");
+    }
+}

@@ -170,7 +170,7 @@ fn l08_a_runs_lane_follows_it_and_its_sessions_stand_there_only() {
     // What they used together is what the lane used.
     engine.within(LATE, "its tokens of today", |s| {
         let all = engine.host.session(&id).ok().and_then(|d| d.with_subagents);
-        let today = run_lane(s, "nightly").and_then(|l| l.tokens_today);
+        let today = run_lane(s, "nightly").and_then(|l| l.lane.tokens_today);
         all.is_some_and(|all| all.calls == 3 && today == Some(all.tokens))
     });
     // Lists know it, too: under its lane, by its name, and in no other.

@@ -10,7 +10,15 @@ fn u20_a_lane_counts_its_sub_agents_with_and_without_a_folder() {
     let rig = Rig::new();
     let at_work = agents_with_sub_agents(&rig);
     // All of it is there when the engine looks first.
-    is_told_right(&rig.start());
+    let w = rig.start();
+    is_told_right(&w);
+    let board = w.host.watch().borrow().board.clone();
+    let told = rig.json(&["lanes", "--json"]);
+    for l in &board.lanes {
+        let lane = told["lanes"].as_array().unwrap().iter().find(|t| t["id"] == l.lane.id.as_str()).unwrap();
+        assert_eq!(lane["tokens_today"]["total"].as_u64(), l.lane.tokens_today.map(|t| t.total));
+        assert_eq!(lane["cost_usd_today"].as_str(), l.lane.cost_usd_today.as_deref());
+    }
     for agy in at_work.into_iter().rev() {
         agy.close().unwrap();
     }
@@ -51,12 +59,13 @@ fn is_told_right(w: &Watched) {
                 let root = l.members.iter().find(|m| m.parent_id.is_none());
                 let detail = root.and_then(|root| w.host.session(&root.id).ok());
                 detail.and_then(|d| d.with_subagents).is_some_and(|all| {
-                    all.calls == 2 && (l.tokens_today, &l.cost_usd_today) == (Some(all.tokens), &all.cost_usd)
+                    all.calls == 2
+                        && (l.lane.tokens_today, &l.lane.cost_usd_today) == (Some(all.tokens), &all.cost_usd)
                 })
             })
     });
     let query = UsageQuery { by: UsageBy::Day, since: None, until: None, tz: None };
     let used = w.host.usage(&query).unwrap();
-    let lanes: u64 = s.board.lanes.iter().filter_map(|l| l.tokens_today).map(|t| t.total).sum();
+    let lanes: u64 = s.board.lanes.iter().filter_map(|l| l.lane.tokens_today).map(|t| t.total).sum();
     assert_eq!(lanes, used.totals.tokens.total, "all that was used was used on the board, and just now");
 }

@@ -29,6 +29,7 @@ rm -rf -- "$1"
 "#;
 
 pub(crate) fn app(tree: &Tree, args: &[String]) -> Result<ExitCode, Failure> {
+    run::needs_screen(args)?;
     run::build(tree, &["agy-sim"])?;
     let parent = std::env::temp_dir();
     clear_left_over(&parent);

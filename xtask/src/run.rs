@@ -11,9 +11,26 @@ use crate::{page, setup};
 pub(crate) const APP: &str = "agenthub-desktop";
 
 pub(crate) fn app(tree: &Tree, args: &[String]) -> Result<ExitCode, Failure> {
+    needs_screen(args)?;
     build(tree, &[])?;
     let status = Program::new(tree.binary(APP)).args(args).status()?;
     Ok(ended_with(status.code()))
+}
+
+/// Before the long build: without a desktop the app could not be shown after it.
+///
+/// # Errors
+/// Where there is no screen, and more than a word about itself is asked of the app.
+pub(crate) fn needs_screen(args: &[String]) -> Result<(), Failure> {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_word = args.iter().any(|arg| ["--help", "-h", "--version", "-V"].contains(&arg.as_str()));
+    if !cfg!(target_os = "linux") || is_word || set("DISPLAY") || set("WAYLAND_DISPLAY") {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "there is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set, and the app is a window and a tray icon",
+        "run this in a terminal of your desktop; the command line needs none: `cargo run -p agenthub-cli -- lanes`",
+    ))
 }
 
 /// Builds the app, the command line and `more`, in one go, so that Cargo settles features once.

@@ -16,6 +16,9 @@ use crate::{
     hooks, open, out, running, tables, trace, watch,
 };
 
+/// Characters of one line; the longest path of most systems, and some words.
+const LONGEST_COMPLAINT: usize = 4_500;
+
 /// An error of the engine's, with its code.
 #[derive(Debug)]
 pub(crate) struct Failed(pub(crate) ErrorView);
@@ -149,7 +152,9 @@ pub(crate) fn telling(board: &view::BoardView) -> Vec<String> {
 /// Where nobody can be told, the exit code still tells.
 pub(crate) fn complain(text: &str) {
     use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "{text}");
+    // Messages hold what was typed and how files are called: nothing of that may drive the terminal, or fill it.
+    let lines: Vec<String> = text.lines().map(|line| out::cut(line, LONGEST_COMPLAINT)).collect();
+    let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
 }
 
 fn run(args: &Args) -> anyhow::Result<()> {

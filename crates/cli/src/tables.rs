@@ -72,8 +72,12 @@ pub(crate) fn lanes(board: &BoardView, now: jiff::Timestamp) -> String {
             word(lane.state).to_owned(),
             age(lane.since.as_deref(), now),
             detail,
-            tokens(l.tokens_today.as_ref()),
-            cost(l.cost_usd_today.as_deref(), l.tokens_unpriced_today, l.tokens_today.is_some()),
+            tokens(l.lane.tokens_today.as_ref()),
+            cost(
+                l.lane.cost_usd_today.as_deref(),
+                l.lane.tokens_unpriced_today,
+                l.lane.tokens_today.is_some(),
+            ),
             safe(lane.cwd.as_deref().unwrap_or("–")),
         ]);
     }

@@ -140,6 +140,9 @@ mod tests {
             waiting_for: None,
             why: Why { decided: evidence(decided), beat: vec![evidence(beat)] },
             sessions: Vec::new(),
+            tokens_today: None,
+            cost_usd_today: None,
+            tokens_unpriced_today: 0,
         };
         LanesDocument { schema: 1, lanes: vec![lane] }
     }

@@ -96,15 +96,15 @@ fn lane_view(lane: &Lane, usage: &Usage) -> view::BoardLane {
             waiting_for: lane.waiting.as_ref().and_then(|w| w.tool.clone()),
             why: why(lane),
             sessions: lane.sessions.iter().map(|s| s.id.to_string()).collect(),
+            tokens_today: today.filter(|s| s.calls > 0).and_then(convert::known_tokens),
+            cost_usd_today: today.and_then(convert::cost),
+            tokens_unpriced_today: today.map_or(0, |s| s.cost.unpriced_tokens),
         },
         last_activity_at: convert::time(lane.last_activity),
         folder: lane.cwd.as_deref().map(|c| convert::for_people(c.as_ref())),
         outcome: convert::outcome(lane.outcome),
         detail,
         detail_tool,
-        tokens_today: today.filter(|s| s.calls > 0).and_then(convert::known_tokens),
-        cost_usd_today: today.and_then(convert::cost),
-        tokens_unpriced_today: today.map_or(0, |s| s.cost.unpriced_tokens),
         members: lane.sessions.iter().map(|s| member(s, usage)).collect(),
     }
 }

@@ -663,7 +663,11 @@ pub(crate) fn store_error(e: &store::StoreError) -> ErrorView {
             (DAMAGED, "It is damaged, and is rebuilt from agy's files: try again in a moment.")
         }
         e if e.is_full() => ("store", MAKE_ROOM),
-        _ => return ErrorView { code: "store".to_owned(), message: e.to_string() },
+        e if e.is_busy() => ("store", "Another program is writing in it: try again in a moment."),
+        store::StoreError::Newer { .. } => {
+            return ErrorView { code: "store".to_owned(), message: e.to_string() };
+        }
+        _ => ("store", doctor::SEE_TO_ROOM),
     };
     ErrorView { code: code.to_owned(), message: format!("{e}. {advice}") }
 }

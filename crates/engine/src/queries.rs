@@ -1,6 +1,6 @@
 //! Lists and details: the store's rows with the live states of the board.
 
-mod unread;
+pub(crate) mod unread;
 
 use std::collections::HashMap;
 

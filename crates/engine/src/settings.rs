@@ -144,7 +144,7 @@ impl SettingsFile {
                 String::new()
             }
         };
-        let before = serde_json::from_str::<Map<String, Value>>(&text).unwrap_or_default();
+        let before = document::values(&text).unwrap_or_default();
         let (values, old) = judge(&before);
         let Value::Object(patch) = patch(&values) else {
             return Err(error("bad_settings", "Settings are changed by an object.".to_owned()));
@@ -154,8 +154,7 @@ impl SettingsFile {
             return Err(bad(&key, "there is no such setting"));
         }
         let new = document::merged(&text, &patch).map_err(|e| bad(".", &e.to_string()))?;
-        let after = serde_json::from_str::<Map<String, Value>>(&new)
-            .map_err(|e| error("bad_settings", e.to_string()))?;
+        let after = document::values(&new).map_err(|e| error("bad_settings", e.to_string()))?;
         // What was bad before is not this patch's fault, unless it says it again.
         let fault = judge(&after).1.into_iter().find(|p| !old.contains(p) || names(&patch, &p.key));
         if let Some(p) = fault {
@@ -204,7 +203,7 @@ impl SettingsFile {
 
     fn object(&self) -> Result<Map<String, Value>, Unusable> {
         let text = self.text()?;
-        serde_json::from_str(&text).map_err(|e| Unusable::Broken(fault(&text, &e)))
+        document::values(&text).map_err(|e| Unusable::Broken(fault(&text, &e)))
     }
 
     /// The file's text, if it is a JSON object.
@@ -226,7 +225,7 @@ impl SettingsFile {
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
         // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        serde_json::from_str::<Map<String, Value>>(text).map_err(|e| Unusable::Broken(fault(text, &e)))?;
+        document::values(text).map_err(|e| Unusable::Broken(fault(text, &e)))?;
         Ok(text.to_owned())
     }
 

@@ -119,6 +119,13 @@ pub struct Lane {
     pub why: Why,
     /// Ids of the active sessions.
     pub sessions: Vec<String>,
+    /// What its sessions used since midnight in the person's zone; `null`: nothing, or it is not known.
+    pub tokens_today: Option<Tokens>,
+    /// USD; `null`: no price.
+    pub cost_usd_today: Option<String>,
+    /// Tokens of theirs that are not in the cost, for want of a price.
+    #[ts(type = "number")]
+    pub tokens_unpriced_today: u64,
 }
 
 /// `agenthub lanes --json`, and each line of `watch`.
@@ -141,12 +148,6 @@ pub struct BoardLane {
     pub detail: Option<String>,
     /// The tool that `detail` belongs to.
     pub detail_tool: Option<String>,
-    /// What its sessions used since midnight in the person's zone; `null`: nothing, or it is not known.
-    pub tokens_today: Option<Tokens>,
-    /// `null`: no price.
-    pub cost_usd_today: Option<String>,
-    #[ts(type = "number")]
-    pub tokens_unpriced_today: u64,
     pub members: Vec<BoardSession>,
 }
 

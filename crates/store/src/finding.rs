@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use agenthub_core::SessionId;
 use foldhash::fast::RandomState;
 use rusqlite::Connection;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
     Filter, ListedTotals, SessionRow, Sort, Store, StoreError, Sum,
@@ -128,11 +129,20 @@ impl Tree {
     }
 }
 
+/// Text as it is searched in and for: without case, and each letter with its marks as one character where there is one. macOS
+/// gives folder names with letters and marks apart, keyboards type them together.
+pub(crate) fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.nfc().collect::<String>().to_lowercase().nfc().collect()
+}
+
 impl Filter {
     /// The words that are searched for, as names are kept to be searched.
     pub(crate) fn words(&self) -> Option<String> {
         let words = self.search.as_deref().map(str::trim).filter(|words| !words.is_empty())?;
-        Some(words.to_lowercase())
+        Some(folded(words))
     }
 
     /// A search of a list that leaves out sub-agents: it finds them, too, and lists what they stand inside of.

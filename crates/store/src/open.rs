@@ -42,6 +42,13 @@ impl StoreError {
         matches!(self, StoreError::Sqlite { source, .. }
             if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
     }
+
+    /// Whether another program held it for longer than was waited.
+    pub fn is_busy(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+        matches!(self, StoreError::Sqlite { source, .. }
+            if matches!(source.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked)))
+    }
 }
 
 /// Each step is run once, in order, and never changed after it has been released: new ones are added at the end.
@@ -54,11 +61,16 @@ pub(crate) const MIGRATIONS: &[&[&str]] = &[
     &[rollup::CREATE, models::ADD_PRICES, costs::CREATE_REPRICING, listing::DROP_SUMS],
     &[listing::NARROW],
     &[own_prices::CREATE],
+    // What sessions are searched by is folded anew.
+    &[],
 ];
 /// How many steps there are: the format of a store, as it says itself.
 pub const FORMAT: usize = MIGRATIONS.len();
 /// Of the steps above, the one that has all sums be made anew.
 const COSTS_STEP: i64 = 4;
+
+/// And the one that has what is searched folded anew.
+const FOLD_STEP: i64 = 9;
 
 /// What one read of one conversation brings into the store.
 #[derive(Clone, Debug)]
@@ -137,6 +149,9 @@ impl Store {
         }
         if (1..COSTS_STEP).contains(&found) {
             calls::recount(&tx).map_err(fail)?;
+        }
+        if (1..FOLD_STEP).contains(&found) {
+            sessions::fold_search_anew(&tx).map_err(fail)?;
         }
         tx.pragma_update(None, "user_version", known).map_err(fail)?;
         tx.commit().map_err(fail)?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use agenthub_core::{SessionId, Time, Tool};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use crate::{Filter, Sort, Store, StoreError, Sum, calls, sums::Delta, writing::Writing};
+use crate::{Filter, Sort, Store, StoreError, Sum, calls, finding::folded, sums::Delta, writing::Writing};
 
 pub(crate) const CREATE: &str = "
 CREATE TABLE session (
@@ -15,7 +15,7 @@ CREATE TABLE session (
     name          TEXT,
     cwd           TEXT,
     lane          TEXT NOT NULL,
-    search        TEXT NOT NULL,      -- name, folder and id in lower case
+    search        TEXT NOT NULL,      -- name, folder and id, folded
     parent        TEXT,               -- sub-agents: who started it
     origin        TEXT,               -- forks: the conversation copied from, once it is known
     origin_trajectory TEXT,           -- forks that name no conversation: the trajectory copied from, which finds it
@@ -328,12 +328,27 @@ fn write_lines(conn: &Connection, sid: i64, l: &Lines) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// What sessions are searched by, folded anew: older formats did not put letters and their marks together.
+pub(crate) fn fold_search_anew(conn: &Connection) -> rusqlite::Result<()> {
+    let mut all = conn.prepare("SELECT sid, search FROM session")?;
+    let mut changed = conn.prepare("UPDATE session SET search = ?2 WHERE sid = ?1")?;
+    let mut rows = all.query([])?;
+    let mut anew: Vec<(i64, String)> = Vec::new();
+    while let Some(r) = rows.next()? {
+        let known = r.get_ref(1)?.as_str()?;
+        if !known.is_ascii() {
+            anew.push((r.get(0)?, folded(known)));
+        }
+    }
+    anew.iter().try_for_each(|(sid, search)| changed.execute(params![sid, search]).map(drop))
+}
+
 /// Writes all of a record but, in a row that is there already, what ranks it.
 fn write(conn: &Connection, s: &SessionRecord, l: &Lines, known: Option<&Known>) -> rusqlite::Result<i64> {
     let name = s.name.as_deref().or_else(|| known?.name.as_deref());
     let cwd = s.cwd.as_deref().or_else(|| known?.cwd.as_deref());
     let search =
-        [name, cwd, Some(s.id.as_str())].into_iter().flatten().collect::<Vec<_>>().join("\n").to_lowercase();
+        folded(&[name, cwd, Some(s.id.as_str())].into_iter().flatten().collect::<Vec<_>>().join("\n"));
     let micros = |t: Option<Time>| t.map(Time::micros);
     conn.prepare_cached(
         "INSERT INTO session (tool, id, name, cwd, lane, search, parent, origin, origin_trajectory, trajectory, fork_depth,

@@ -173,6 +173,16 @@ fn r11_a_session_is_sent_once_more_under_the_same_ids_and_a_dry_run_prints_it() 
     assert_eq!((told["turns"].clone(), told["spans"].clone()), (json!(1), json!(4)));
     let again = t.until("once more", |s| s.len() == 8);
     assert_eq!(distinct(&again).keys().collect::<Vec<_>>(), distinct(&first).keys().collect::<Vec<_>>());
+    // A file that can't be read is there, and is not "no session".
+    let damaged = "ffffffff-0000-4000-8000-000000000000";
+    for (content, code) in [("no database at all", "not_a_database"), ("", "empty")] {
+        let file = t.rig.home.root().join(format!("antigravity-cli/conversations/{damaged}.db"));
+        std::fs::write(file, content).unwrap();
+        let out = t.rig.agenthub(&["trace", "export", "--session", damaged, "--json"]);
+        let error = serde_json::from_slice::<Value>(&out.stdout).unwrap()["error"].clone();
+        assert_eq!((error["code"].as_str(), out.status.code()), (Some("unreadable"), Some(1)), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(code), "{error}");
+    }
     let short = t.rig.json(&["trace", "export", "--session", &id[..8], "--dry-run", "--json"]);
     assert_eq!(short["session"], id.as_str());
     let twin = format!("{}{}", &id[..35], if id.ends_with('0') { '1' } else { '0' });

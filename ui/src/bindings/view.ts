@@ -30,7 +30,19 @@ waiting_for: string | null, why: Why,
 /**
  * Ids of the active sessions.
  */
-sessions: Array<string>, };
+sessions: Array<string>, 
+/**
+ * What its sessions used since midnight in the person's zone; `null`: nothing, or it is not known.
+ */
+tokens_today: Tokens | null, 
+/**
+ * USD; `null`: no price.
+ */
+cost_usd_today: string | null, 
+/**
+ * Tokens of theirs that are not in the cost, for want of a price.
+ */
+tokens_unpriced_today: number, };
 
 export type LanesDocument = { schema: number, lanes: Array<Lane>, };
 
@@ -46,15 +58,7 @@ detail: string | null,
 /**
  * The tool that `detail` belongs to.
  */
-detail_tool: string | null, 
-/**
- * What its sessions used since midnight in the person's zone; `null`: nothing, or it is not known.
- */
-tokens_today: Tokens | null, 
-/**
- * `null`: no price.
- */
-cost_usd_today: string | null, tokens_unpriced_today: number, members: Array<BoardSession>, id: string, tool: string, name: string, cwd: string | null, 
+detail_tool: string | null, members: Array<BoardSession>, id: string, tool: string, name: string, cwd: string | null, 
 /**
  * Set on the lane of a command that `agenthub run` started.
  */
@@ -66,7 +70,19 @@ waiting_for: string | null, why: Why,
 /**
  * Ids of the active sessions.
  */
-sessions: Array<string>, };
+sessions: Array<string>, 
+/**
+ * What its sessions used since midnight in the person's zone; `null`: nothing, or it is not known.
+ */
+tokens_today: Tokens | null, 
+/**
+ * USD; `null`: no price.
+ */
+cost_usd_today: string | null, 
+/**
+ * Tokens of theirs that are not in the cost, for want of a price.
+ */
+tokens_unpriced_today: number, };
 
 export type BoardSession = { id: string, name: string, parent_id: string | null, state: State, since: string | null, outcome: Outcome, why: Why, model: string | null, 
 /**
@@ -883,7 +899,11 @@ models: Array<PricedModel>,
 /**
  * All rows of the table: what an alias can point to.
  */
-rows: Array<PriceRow>, };
+rows: Array<PriceRow>, 
+/**
+ * Files that could not be read: what their calls name is not among the models.
+ */
+problems: Array<Problem>, };
 
 export type PricingStatus = { schema: number, note: string, table: PriceTable, 
 /**

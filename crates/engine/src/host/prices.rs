@@ -25,7 +25,8 @@ impl Host {
     /// `store` when the store fails.
     pub fn pricing(&self) -> Result<PricingView, ErrorView> {
         let used = self.models_used()?;
-        self.at(|at| Ok(status::view(&self.prices()?, &used, at)))
+        let view = self.at(|at| Ok(status::view(&self.prices()?, &used, at)))?;
+        Ok(PricingView { problems: self.snapshot().problems.clone(), ..view })
     }
 
     /// How old the table is, and how many models have a price. Blocks.

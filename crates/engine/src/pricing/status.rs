@@ -31,6 +31,7 @@ pub(crate) fn view(prices: &Now, used: &[Used], at: &At<'_>) -> view::PricingVie
         table: table(&prices.prices, at),
         models: models(prices, used, at.now),
         rows: prices.prices.file.usable().iter().map(row).collect(),
+        problems: Vec::new(),
     }
 }
 

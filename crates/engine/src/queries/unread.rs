@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use agenthub_agy as agy;
 use agenthub_core::SessionId;
 
 use super::{MOST_NAMED, ambiguous, beginning, not_found};
 use crate::{
-    doctor,
+    convert, doctor,
     view::{ErrorView, Problem},
 };
 
@@ -25,16 +26,7 @@ pub(super) fn session(problems: &[Problem], asked: &str) -> ErrorView {
     let found: Vec<(SessionId, &Problem)> = named.filter(|(id, _)| id.as_str().starts_with(&start)).collect();
     match found.as_slice() {
         [] => not_found(asked),
-        [(id, p)] => ErrorView {
-            code: "unreadable".to_owned(),
-            message: format!(
-                "The session `{id}` can't be shown, for its file ({}) can't be read: {} ({}). {}",
-                p.file,
-                p.message,
-                p.code,
-                doctor::advice_on_file(&p.code)
-            ),
-        },
+        [(id, p)] => error(id, "shown", p),
         several => {
             let most = usize::try_from(MOST_NAMED).unwrap_or_default();
             let mut names: Vec<String> = several.iter().take(most).map(|(id, _)| id.to_string()).collect();
@@ -44,4 +36,32 @@ pub(super) fn session(problems: &[Problem], asked: &str) -> ErrorView {
             ambiguous(asked, &names)
         }
     }
+}
+
+/// Says that this session can't be `done` something with, for its file can't be read.
+fn error(id: &SessionId, done: &str, p: &Problem) -> ErrorView {
+    ErrorView {
+        code: "unreadable".to_owned(),
+        message: format!(
+            "The session `{id}` can't be {done}, for its file ({}) can't be read: {} ({}). {}",
+            p.file,
+            p.message,
+            p.code,
+            doctor::advice_on_file(&p.code)
+        ),
+    }
+}
+
+/// The same of a conversation that is looked up where it lies. `None`: its file is not there, or can be read.
+pub(crate) fn conversation(home: &agy::Home, id: &SessionId, done: &str) -> Option<ErrorView> {
+    let of = |p: &agy::Problem| Path::new(&p.file).file_stem().is_some_and(|s| *s == *id.as_str());
+    let problem = match agy::trace::find(home, id) {
+        None => convert::problem(agy::list(home).problems.iter().find(|p| of(p))?),
+        Some(entry) => {
+            let e = agy::trace::trace(home, &entry, &|_| false).err()?;
+            let file = entry.path.file_name()?.to_string_lossy().into_owned();
+            Problem { file, code: e.code().name().to_owned(), message: e.to_string() }
+        }
+    };
+    Some(error(id, done, &problem))
 }

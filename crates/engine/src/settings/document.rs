@@ -8,6 +8,9 @@ use serde::{
 };
 use serde_json::{Map, Value, value::RawValue};
 
+/// Settings lie no deeper; what does is not looked into for values that can be read.
+const DEEPEST: usize = 8;
+
 /// The members of an object in their order, each value as it is written. Of a key that stands twice the last one counts,
 /// as for every other reader.
 #[derive(Default)]
@@ -92,6 +95,29 @@ fn merged_at(text: &str, patch: &Map<String, Value>, depth: usize) -> serde_json
         members.set(key, RawValue::from_string(new)?);
     }
     members.text(depth)
+}
+
+/// The values of an object. A number that no program could hold (`1e400`) stands as its text, and is judged as such: a bad
+/// value costs no more than itself.
+///
+/// # Errors
+/// When the text is no object.
+pub(super) fn values(text: &str) -> serde_json::Result<Map<String, Value>> {
+    values_at(text, 0)
+}
+
+fn values_at(text: &str, depth: usize) -> serde_json::Result<Map<String, Value>> {
+    serde_json::from_str(text).or_else(|_| {
+        let members: Members = serde_json::from_str(text)?;
+        Ok(members.0.into_iter().map(|(key, value)| (key, value_at(value.get(), depth + 1))).collect())
+    })
+}
+
+fn value_at(text: &str, depth: usize) -> Value {
+    let whole = serde_json::from_str(text);
+    let in_parts =
+        |_| if depth < DEEPEST { values_at(text, depth).map(Value::Object).ok() } else { None }.ok_or(());
+    whole.or_else(in_parts).unwrap_or_else(|()| Value::String(text.to_owned()))
 }
 
 #[cfg(test)]

@@ -124,6 +124,24 @@ fn p3_a_bad_value_costs_no_more_than_itself() {
 }
 
 #[test]
+fn p3_a_number_that_nothing_can_hold_costs_no_more_than_itself() {
+    let text = r#"{"board_hours": 1e400, "quiet_minutes_without_hooks": 5, "mine": [1e999],
+        "notifications": {"do_not_disturb": true, "min_turn_s": -1e400}}"#;
+    let p = Place::with(text.as_bytes());
+    let r = p.file.read();
+    assert_eq!(r.file_problem, None);
+    assert_eq!(keys(&r), ["board_hours", "notifications.min_turn_s"]);
+    assert_eq!((r.values.quiet_minutes_without_hooks, r.values.notifications.do_not_disturb), (5, true));
+    p.file.merge(&json!({"board_hours": 3})).unwrap();
+    assert!(p.text().contains("[1e999]") && p.text().contains("-1e400"), "{}", p.text());
+    assert_eq!(keys(&p.file.read()), ["notifications.min_turn_s"]);
+    // As deep as a megabyte can be, it is judged and nothing else.
+    let deep = format!("{}1e400{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    let p = Place::with(deep.as_bytes());
+    assert_eq!(p.file.read().values, Settings::default());
+}
+
+#[test]
 fn p3_a_file_that_does_not_parse_is_kept_aside_and_said() {
     for text in [&b"{\"board_hours\": 3"[..], b"[]", b"", b"\xff\xfe", b"{} // mine", &[b' '; (1 << 20) + 1]]
     {

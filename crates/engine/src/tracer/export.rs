@@ -20,7 +20,7 @@ use super::{
     standing::attempt,
 };
 use crate::{
-    queries::{ambiguous, beginning},
+    queries::{ambiguous, beginning, unread},
     view::{ErrorView, SCHEMA, TracingAttempt, TracingExport, TracingTest, TracingTests},
 };
 
@@ -111,7 +111,9 @@ impl Tracer {
         let surface = self.surface_of(&id).ok_or_else(not_found)?;
         let forest = self.forest(&surface, &settings);
         let root = forest.root(&id);
-        let told = forest.told(&root, &|_| true).ok_or_else(not_found)?;
+        let told = forest.told(&root, &|_| true).ok_or_else(|| {
+            unread::conversation(&self.home(&surface), &root, "sent").unwrap_or_else(not_found)
+        })?;
         let io = |e: std::io::Error| ErrorView { code: "io".to_owned(), message: e.to_string() };
         let queue = self.queue();
         let before: Vec<_> = enabled.iter().map(|id| queue.standing(id)).collect();

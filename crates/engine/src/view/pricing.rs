@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{Rfc3339, Tokens};
+use super::{Problem, Rfc3339, Tokens};
 
 /// Settings → Model Pricing, and `agenthub pricing list --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -20,6 +20,8 @@ pub struct PricingView {
     pub models: Vec<PricedModel>,
     /// All rows of the table: what an alias can point to.
     pub rows: Vec<PriceRow>,
+    /// Files that could not be read: what their calls name is not among the models.
+    pub problems: Vec<Problem>,
 }
 
 /// `agenthub pricing status --json`, and what `pricing sync --json` answers.
