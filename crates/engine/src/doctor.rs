@@ -10,7 +10,7 @@ use agenthub_store::{Filter, Store};
 
 use crate::{
     Config, Snapshot, convert,
-    host::{MAKE_ROOM, store_error},
+    host::{WAYS_OUT, store_error},
     places::Places,
     view::{
         DoctorDocument, ErrorView, Finding, HooksStatus, HostNote, Level, Problem, ProblemGroup, SCHEMA,
@@ -151,8 +151,8 @@ fn about_notes(notes: &[HostNote]) -> Vec<Finding> {
     };
     let told = |n: &HostNote| {
         // A note's message may end with the way out, for a banner has no other place for it; here it is the advice.
-        let ways_out = [advice(&n.code), Some(MAKE_ROOM)];
-        let message = ways_out.into_iter().flatten().find_map(|way| n.message.strip_suffix(way));
+        let mut ways_out = advice(&n.code).into_iter().chain(WAYS_OUT);
+        let message = ways_out.find_map(|way| n.message.strip_suffix(way));
         finding(level(&n.code), &n.code, message.unwrap_or(&n.message).trim_end().to_owned())
     };
     notes.iter().map(told).collect()

@@ -472,7 +472,7 @@ impl Host {
     }
 
     fn prices(&self) -> Result<pricing::Now, ErrorView> {
-        let now = self.shared.shelf.now().or_else(|e| {
+        self.shared.shelf.now().or_else(|e| {
             if !e.is_damage() {
                 return Err(store_error(&e));
             }
@@ -480,8 +480,7 @@ impl Host {
             self.open_person()?;
             self.have_engine_look();
             self.shared.shelf.now().map_err(|e| store_error(&e))
-        })?;
-        Ok(now)
+        })
     }
 
     fn reader(&self) -> Result<store::Store, ErrorView> {
@@ -658,23 +657,28 @@ pub(crate) fn not_found(id: &str) -> ErrorView {
 }
 
 pub(crate) fn store_error(e: &store::StoreError) -> ErrorView {
-    let (code, advice) = match e {
-        e if e.is_damage() => {
-            (DAMAGED, "It is damaged, and is rebuilt from agy's files: try again in a moment.")
-        }
-        e if e.is_full() => ("store", MAKE_ROOM),
-        e if e.is_busy() => ("store", "Another program is writing in it: try again in a moment."),
-        store::StoreError::Newer { .. } => {
-            return ErrorView { code: "store".to_owned(), message: e.to_string() };
-        }
-        _ => ("store", doctor::SEE_TO_ROOM),
-    };
-    ErrorView { code: code.to_owned(), message: format!("{e}. {advice}") }
+    let code = if e.is_damage() { DAMAGED } else { "store" };
+    let message = way_out(e).map_or_else(|| e.to_string(), |way| format!("{e}. {way}"));
+    ErrorView { code: code.to_owned(), message }
 }
 
 const DAMAGED: &str = "store_damaged";
-/// What to do where there was no room to write.
-pub(crate) const MAKE_ROOM: &str = "The disk is full: make room, then try again.";
+const IS_REBUILT: &str = "It is damaged, and is rebuilt from agy's files: try again in a moment.";
+const MAKE_ROOM: &str = "The disk is full: make room, then try again.";
+const TRY_AGAIN: &str = "Another program is writing in it: try again in a moment.";
+/// All that [`way_out`] says.
+pub(crate) const WAYS_OUT: [&str; 4] = [IS_REBUILT, MAKE_ROOM, TRY_AGAIN, doctor::SEE_TO_ROOM];
+
+/// What to do about it; `None` where the error says so itself.
+pub(crate) fn way_out(e: &store::StoreError) -> Option<&'static str> {
+    match e {
+        store::StoreError::Newer { .. } => None,
+        e if e.is_damage() => Some(IS_REBUILT),
+        e if e.is_full() => Some(MAKE_ROOM),
+        e if e.is_busy() => Some(TRY_AGAIN),
+        _ => Some(doctor::SEE_TO_ROOM),
+    }
+}
 
 fn io_error(e: &std::io::Error) -> ErrorView {
     ErrorView { code: "io".to_owned(), message: e.to_string() }

@@ -4,7 +4,7 @@ use agenthub_core::Time;
 use agenthub_store as store;
 
 use super::{Engine, Journal};
-use crate::{convert, host::MAKE_ROOM, places::Places};
+use crate::{convert, host::way_out, places::Places};
 
 /// Stores that are damaged again and again lie on a disk that can't be helped by one more.
 const MOST_REBUILDS: u32 = 3;
@@ -13,8 +13,7 @@ impl Engine {
     pub(super) fn failed(&mut self, e: &store::StoreError) {
         tracing::error!("{e}");
         self.damaged |= e.damaged() == Some(&*self.places.store());
-        let advice = if e.is_full() { MAKE_ROOM } else { crate::doctor::SEE_TO_ROOM };
-        let said = format!("What was read could not be kept: {e}. {advice}");
+        let said = format!("What was read could not be kept: {e}. {}", way_out(e).unwrap_or_default());
         self.unkept = Some(said.clone());
         self.notes.insert("source_failed", said);
     }
@@ -36,8 +35,8 @@ impl Engine {
             Ok(aside) => aside,
             Err(e) => {
                 tracing::error!("{e}");
-                let said =
-                    format!("The damaged store could not be replaced: {e}. {}", crate::doctor::SEE_TO_ROOM);
+                let way_out = way_out(&e).unwrap_or_default();
+                let said = format!("The damaged store could not be replaced: {e}. {way_out}");
                 self.notes.insert("source_failed", said);
                 return false;
             }

@@ -3,7 +3,8 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io,
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -172,17 +173,50 @@ impl Outbox for Spool<'_> {
     }
 }
 
-/// One write, so that lines of two processes do not mix.
-fn append(path: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
+/// One write, so that lines of two processes do not mix. A line that a full disk cut short stays one of its own, and spoils none
+/// of these.
+fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = File::options();
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    io::Write::write_all(&mut options.open(path)?, bytes)
+    let mut file = options.open(path)?;
+    if file.metadata()?.is_file() && ends_within_a_line(path) {
+        return file.write_all(&[b"\n", bytes].concat());
+    }
+    file.write_all(bytes)
+}
+
+/// `false` also where it may not be read.
+fn ends_within_a_line(path: &Path) -> bool {
+    let mut last = [b'\n'];
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)
+    });
+    read.is_ok() && last != *b"\n"
 }
 
 /// What would be sent.
 pub(crate) fn as_json(settings: &TracingSettings, trace: &Trace) -> Vec<serde_json::Value> {
     let encoding = Encoding::new(Profiles::Both, CacheWriteName::CacheWrite, sender(settings));
     encoding.requests(trace).iter().map(agenthub_otlp::file::json).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r7_a_line_that_was_cut_short_spoils_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("traces.jsonl");
+        append(&path, b"{\"a\":1}\n").unwrap();
+        append(&path, b"{\"b\":").unwrap();
+        append(&path, b"{\"c\":3}\n{\"d\":4}\n").unwrap();
+        append(&path, b"{\"e\":5}\n").unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines, ["{\"a\":1}", "{\"b\":", "{\"c\":3}", "{\"d\":4}", "{\"e\":5}"]);
+    }
 }
