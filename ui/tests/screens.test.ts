@@ -342,6 +342,10 @@ describe("Session", () => {
 
   it("shows what a long entry says in full", async () => {
     await open("many", `#/session/${ID(2)}`);
+    // It opens at the newest turn; the first is far above.
+    const timeline = await waitFor(() => document.querySelector<HTMLElement>(".tl") ?? expect.fail("no timeline"));
+    timeline.scrollTop = 0;
+    await fireEvent.scroll(timeline);
     await fireEvent.click(await screen.findByRole("button", { name: /^1 Go on with part 1/ }));
     const long = (await screen.findAllByRole("button", { name: /line 0 of a long argument/ }))[0]!;
     expect(long).toHaveAttribute("aria-expanded", "false");

@@ -3,6 +3,7 @@ import "@testing-library/jest-dom/vitest";
 import { cleanup, configure } from "@testing-library/svelte";
 import { afterEach, beforeEach, vi } from "vitest";
 import { useDoor } from "../src/api";
+import { sessionAnswers, usageAnswers } from "../src/model/answers";
 import { board } from "../src/model/board.svelte";
 import { sessionList } from "../src/model/sessionList.svelte";
 import { toasts } from "../src/model/toast.svelte";
@@ -14,6 +15,16 @@ import { usageChoice } from "../src/model/usageChoice.svelte";
 // Asking jsdom for computed styles of every row costs most of a test's time.
 configure({ defaultHidden: true, asyncUtilTimeout: 10_000 });
 
+/** How high a row is drawn, in pixels. */
+function drawn(row: Element): number {
+  const turn = row.querySelector(".turn");
+  if (turn) return turn.classList.contains("open") ? 36 : 32;
+  if (row.querySelector(".entry")) return row.querySelector(".end") ? 35 : 25;
+  if (row.querySelector(".axis")) return 20;
+  if (row.querySelector(".mark")) return 26;
+  return row.querySelector(".day") ? 56 : 30;
+}
+
 class SizedObserver implements ResizeObserver {
   #seen = new Set<Element>();
   constructor(private tell: ResizeObserverCallback) {}
@@ -21,7 +32,7 @@ class SizedObserver implements ResizeObserver {
     this.#seen.add(target);
     queueMicrotask(() => {
       if (!this.#seen.has(target)) return;
-      const height = target.classList.contains("vlist") ? 600 : 30;
+      const height = target.classList.contains("vlist") ? 600 : drawn(target);
       const contentRect = { width: 900, height, top: 0, left: 0, right: 900, bottom: height, x: 0, y: 0 } as DOMRectReadOnly;
       this.tell([{ target, contentRect, borderBoxSize: [], contentBoxSize: [], devicePixelContentBoxSize: [] }], this);
     });
@@ -43,6 +54,7 @@ Element.prototype.scrollIntoView = () => {};
 // axe asks for one to look at icon fonts.
 HTMLCanvasElement.prototype.getContext = () => null;
 Element.prototype.scrollTo = () => {};
+Element.prototype.scrollBy = () => {};
 Element.prototype.hasPointerCapture = () => false;
 Element.prototype.getAnimations = () => [];
 Element.prototype.animate = () =>
@@ -63,6 +75,8 @@ afterEach(() => {
   board.reset();
   toasts.close();
   sessionList.reset();
+  sessionAnswers.forget();
+  usageAnswers.forget();
   tracks.reset();
   settings.reset();
   Object.assign(router, { route: { screen: "lanes", id: null }, from: "sessions", lane: null, moves: 0 });

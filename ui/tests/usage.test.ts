@@ -4,6 +4,7 @@ import { useDoor } from "../src/api";
 import type { UsageBar, UsageModel, UsageScreen } from "../src/bindings/view";
 import { fixtureDoor, type Fixture, type World } from "../src/fixture";
 import { makeUsage } from "../src/fixture/usage";
+import { usageAnswers } from "../src/model/answers";
 import { axisMoney, money } from "../src/model/money";
 import { barName, columns, marks, markName, swatch } from "../src/model/usage";
 import { usageChoice } from "../src/model/usageChoice.svelte";
@@ -165,6 +166,7 @@ describe("the Usage screen", () => {
     await waitFor(() => expect(screen.getByRole("table")).toHaveAttribute("aria-rowcount", "10007"));
     expect(document.querySelectorAll(".t .tr").length).toBeLessThan(200);
     cleanup();
+    usageAnswers.forget();
     await open("hostile");
     expect(await screen.findAllByText(/<img src=x/)).not.toHaveLength(0);
     expect((window as unknown as { pwned?: number }).pwned).toBeUndefined();

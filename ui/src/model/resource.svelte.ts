@@ -23,6 +23,14 @@ export class Resource<T> {
     }
   }
 
+  /** What was answered before; an answer that is under way is for another question. */
+  show(value: T): void {
+    this.#asked++;
+    this.value = value;
+    this.error = null;
+    this.busy = false;
+  }
+
   clear(): void {
     this.#asked++;
     this.value = null;

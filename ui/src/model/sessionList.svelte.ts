@@ -21,6 +21,9 @@ export interface Listed {
   last: boolean;
 }
 
+/** How high each row is, in pixels, as virtua takes it: -1 for one that is not known and counts as the second. */
+type Sizes = [sizes: number[], other?: number];
+
 export class SessionList {
   search = $state("");
   laneId = $state<string | null>(null);
@@ -42,6 +45,8 @@ export class SessionList {
 
   /** The board's, when the rows were last asked for because it had changed. */
   revision = -1;
+  /** The first row in sight, and how many pixels of it are above that: so the rows stand when somebody comes back. */
+  top = { index: 0, within: 0 };
 
   #sessions = 0;
   #pages = new Map<number, SessionRow[]>();
@@ -52,6 +57,10 @@ export class SessionList {
   #question = 0;
   #range: [number, number] = [0, 0];
 
+  /** An answer is under way. */
+  get busy(): boolean {
+    return this.#waiting.size > 0;
+  }
   /** By something else than words. */
   get narrowed(): boolean {
     return this.laneId !== null || this.model !== null || this.period !== null || this.state !== null;
@@ -81,6 +90,22 @@ export class SessionList {
     if (!row) return false;
     const before = this.#session(session - 1);
     return session === 0 || (before !== undefined && before.day !== row.day);
+  }
+
+  /**
+   * The rows that are in sight when the screen is shown, in a space of `height` pixels that is scrolled by `offset`, and how high
+   * each row is as far as that is known: a row, with a day's heading where one stands above it.
+   */
+  inSight(height: number, row: number, heading: number): { rows: number[]; offset: number; sizes: Sizes } {
+    const { index, within } = this.top;
+    const sizes = new Array<number>(Math.min(this.count, index + PAGE)).fill(-1);
+    for (let i = index < PAGE ? 0 : index; i < sizes.length; i++) if (this.at(i)) sizes[i] = row + (this.startsDay(i) ? heading : 0);
+    const high = (i: number) => (sizes[i] === undefined || sizes[i] < 0 ? row : sizes[i]);
+    let offset = within;
+    for (let i = 0; i < index; i++) offset += high(i);
+    const rows: number[] = [];
+    for (let i = index, top = -within; i < this.count && top < height; top += high(i), i++) rows.push(i);
+    return { rows, offset, sizes: [sizes, row] };
   }
 
   /** The row that a row stands below: of a sub-agent, what started it. */
@@ -122,6 +147,7 @@ export class SessionList {
     this.#stale.clear();
     this.#unfolded.forget();
     this.current = 0;
+    this.top = { index: 0, within: 0 };
     this.#currentId = null;
     this.#range = [0, 0];
     await this.#load(0);
@@ -169,7 +195,7 @@ export class SessionList {
 
   /** As when the window opened. */
   reset(): void {
-    Object.assign(this, { search: "", laneId: null, model: null, period: null, state: null, sort: "active", ascending: false, count: 0, page: null, error: null, current: 0, revision: -1 });
+    Object.assign(this, { search: "", laneId: null, model: null, period: null, state: null, sort: "active", ascending: false, count: 0, page: null, error: null, current: 0, revision: -1, top: { index: 0, within: 0 } });
     this.#question++;
     this.#sessions = 0;
     this.#currentId = null;

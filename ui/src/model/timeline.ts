@@ -111,6 +111,34 @@ export function rows(all: readonly TimelineItem[], touched: Readonly<Record<stri
   return out;
 }
 
+/** How high rows are drawn, in pixels. `end`: what stands below a turn's last entry. */
+export const HEIGHTS = { turn: 32, open: 36, mark: 26, axis: 20, entry: 25, end: 10 } as const;
+
+/** A row's height; `null` for words of any length, which must be measured. */
+function height(row: TimelineRow): number | null {
+  if (row.kind === "turn") return row.open ? HEIGHTS.open : HEIGHTS.turn;
+  if (row.kind === "asked" || (row.kind === "entry" && row.open)) return null;
+  return HEIGHTS[row.kind] + (row.kind === "entry" && row.last ? HEIGHTS.end : 0);
+}
+
+/**
+ * How a list is shown first, in a space of `space` pixels: at its end, or with the row `at` as high up as it gets. The rows that are
+ * in sight then, how far that is scrolled, and the heights of all, -1 where one is not known; `exact` if all are.
+ */
+export function opening(list: readonly TimelineRow[], at: number | "end", space: number): { rows: number[]; offset: number; sizes: [number[], number]; exact: boolean } {
+  const sizes = list.map((row) => height(row) ?? -1);
+  const high = sizes.map((size) => (size < 0 ? HEIGHTS.entry : size));
+  const most = Math.max(0, high.reduce((sum, size) => sum + size, 0) - space);
+  const offset = at === "end" ? most : Math.min(most, high.slice(0, Math.max(0, at)).reduce((sum, size) => sum + size, 0));
+  const rows: number[] = [];
+  let top = 0;
+  high.forEach((size, i) => {
+    if (top + size > offset && top < offset + space) rows.push(i);
+    top += size;
+  });
+  return { rows, offset, sizes: [sizes, HEIGHTS.entry], exact: !sizes.includes(-1) };
+}
+
 /** Whether the keyboard can stand on a row. */
 export function isStop(row: TimelineRow): boolean {
   return row.kind === "turn" || row.kind === "entry" || (row.kind === "asked" && row.long);

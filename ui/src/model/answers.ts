@@ -1,0 +1,47 @@
+// Answers that outlive the screen that asked: somebody who comes back sees at once what stood there. What it was asked for at is
+// kept beside each, so that nothing is asked again while nothing changed.
+
+import type { SessionDetail, UsageScreen } from "../bindings/view";
+
+interface Kept<T> {
+  value: T;
+  /** The board's when it was asked. */
+  revision: number;
+  /** The moment, in milliseconds. */
+  at: number;
+}
+
+/** For so long an answer holds while the board stands still; what day it is can change an answer, too. */
+const HOLDS_MS = 60_000;
+
+export class Answers<T> {
+  #kept = new Map<string, Kept<T>>();
+
+  /** Keeps the newest `most`. */
+  constructor(private readonly most: number) {}
+
+  keep(question: string, value: T, revision: number): void {
+    this.#kept.delete(question);
+    this.#kept.set(question, { value, revision, at: Date.now() });
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= this.most) break;
+      this.#kept.delete(oldest);
+    }
+  }
+
+  /** What was answered last, and whether it still holds. */
+  of(question: string, revision: number): { value: T; holds: boolean } | null {
+    const kept = this.#kept.get(question);
+    return kept ? { value: kept.value, holds: kept.revision === revision && Date.now() - kept.at < HOLDS_MS } : null;
+  }
+
+  /** What is known is wrong: the person changed it. */
+  forget(): void {
+    this.#kept.clear();
+  }
+}
+
+/** By the session's id. A long session's timeline is some megabytes. */
+export const sessionAnswers = new Answers<SessionDetail>(4);
+/** By the question as JSON. */
+export const usageAnswers = new Answers<UsageScreen>(8);

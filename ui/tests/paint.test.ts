@@ -1,0 +1,187 @@
+// What lets a screen be painted soon: answers that are there already, rows that need no measuring, controls made when they are wanted.
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/svelte";
+import { tick } from "svelte";
+import { afterEach, describe, expect, it } from "vitest";
+import { useDoor } from "../src/api";
+import { fixtureDoor, type Fixture, type World } from "../src/fixture";
+import { Answers } from "../src/model/answers";
+import { router } from "../src/model/route.svelte";
+import { PAGE, SessionList } from "../src/model/sessionList.svelte";
+import { HEIGHTS, items, opening, rows } from "../src/model/timeline";
+import App from "../src/view/App.svelte";
+
+const ID = "7c0b41de-93a2-4f18-b5d6-000000000002";
+const count = (door: Fixture, command: string) => door.calls.filter((c) => c.command === command).length;
+
+async function open(world: World = "full", hash = "#/lanes"): Promise<Fixture> {
+  const door = fixtureDoor(world);
+  useDoor(door);
+  location.hash = hash;
+  render(App);
+  await waitFor(() => expect(screen.getByRole("heading", { level: 1 })).toBeInTheDocument());
+  return door;
+}
+afterEach(cleanup);
+/** What Sessions and Usage show first has been asked for, and both were made. */
+const warm = (door: Fixture) => waitFor(() => expect([count(door, "sessions"), count(door, "usage")]).toEqual([1, 1]));
+
+describe("a window that was opened", () => {
+  it("asks once for what Sessions and Usage show first, and paints them without asking", async () => {
+    const door = await open();
+    await warm(door);
+    await waitFor(() => expect(document.querySelector("[data-row]")).toBeNull());
+    router.go({ screen: "sessions" });
+    await tick();
+    const shown = [...document.querySelectorAll<HTMLElement>("[data-row]")];
+    expect(shown.length).toBeGreaterThan(15);
+    // Before anything was measured.
+    expect(shown.filter((row) => row.parentElement?.style.visibility === "hidden")).toEqual([]);
+    router.go({ screen: "usage" });
+    await tick();
+    expect(document.querySelector(".figs")).not.toBeNull();
+    expect(document.querySelector(".charts svg")).not.toBeNull();
+    expect([count(door, "sessions"), count(door, "usage")]).toEqual([1, 1]);
+  });
+
+  it("asks nothing beforehand while agy's files are read for the first time", async () => {
+    const door = fixtureDoor("full");
+    door.view = { ...door.view, scan: { done: 3, total: 218 } };
+    useDoor(door);
+    // The screen of the test before is drawn until the address was read.
+    router.go({ screen: "lanes" });
+    render(App);
+    await waitFor(() => expect(count(door, "tracks")).toBeGreaterThan(0));
+    expect(count(door, "usage")).toBe(0);
+    door.view = { ...door.view, scan: null, revision: door.view.revision + 1 };
+    door.emit("board://changed", door.view);
+    await warm(door);
+  });
+
+  it("shows a session again at once, and asks only when the board has changed", async () => {
+    const door = await open();
+    await warm(door);
+    router.go({ screen: "session", id: ID });
+    await waitFor(() => expect(document.querySelector(".tl-h")).not.toBeNull());
+    router.go({ screen: "sessions" });
+    await tick();
+    router.go({ screen: "session", id: ID });
+    await tick();
+    expect(document.querySelector(".tl-h")).not.toBeNull();
+    expect(document.querySelectorAll(".tl li").length).toBeGreaterThan(3);
+    expect(count(door, "session")).toBe(1);
+    door.view = { ...door.view, revision: door.view.revision + 1 };
+    door.emit("board://changed", door.view);
+    await waitFor(() => expect(count(door, "session")).toBe(2));
+  });
+});
+
+describe("a filter", () => {
+  const lane = () => screen.getByLabelText("Lane");
+  const made = () => document.querySelectorAll("[data-select-trigger]").length;
+  const there = async () => {
+    await open("full", "#/sessions");
+    await waitFor(() => expect(document.querySelector("[data-row]")).not.toBeNull());
+    expect(made()).toBe(0);
+    expect(lane()).toHaveAttribute("aria-haspopup", "listbox");
+    expect(lane()).toHaveAttribute("role", "combobox");
+    expect(lane()).toHaveAttribute("aria-expanded", "false");
+  };
+
+  it("is a plain button until the pointer comes over it", async () => {
+    await there();
+    lane().focus();
+    await fireEvent.pointerEnter(lane(), { pointerType: "mouse" });
+    await waitFor(() => expect(made()).toBe(1));
+    expect(lane()).toHaveFocus();
+    expect(lane()).toHaveAttribute("aria-expanded", "false");
+  });
+
+  it.each(["Enter", " ", "ArrowDown"])("opens by %j, keeps the keyboard, and closes", async (key) => {
+    await there();
+    lane().focus();
+    await fireEvent.keyDown(lane(), { key });
+    await screen.findByRole("option", { name: /dotfiles/ });
+    expect(made()).toBe(1);
+    await waitFor(() => expect(lane()).toHaveAttribute("aria-expanded", "true"));
+    await fireEvent.keyDown(document.activeElement ?? document.body, { key: "Escape" });
+    await waitFor(() => expect(screen.queryByRole("option")).toBeNull());
+    await waitFor(() => expect(lane()).toHaveFocus());
+  });
+
+  it("picks by typing, opens by a touch's click, and leaves Tab and Ctrl alone", async () => {
+    await there();
+    lane().focus();
+    await fireEvent.keyDown(lane(), { key: "Tab" });
+    await fireEvent.keyDown(lane(), { key: "2", ctrlKey: true });
+    expect(made()).toBe(0);
+    await fireEvent.keyDown(lane(), { key: "d" });
+    expect(await screen.findByLabelText("Lane: dotfiles")).toHaveFocus();
+    const model = screen.getByLabelText("Model");
+    await fireEvent.pointerEnter(model, { pointerType: "touch" });
+    await fireEvent.pointerDown(model, { pointerType: "touch" });
+    await fireEvent.click(model);
+    expect(await screen.findAllByRole("option")).not.toHaveLength(0);
+  });
+});
+
+describe("the first rows of a list", () => {
+  it("are those in sight, with a day's heading where one stands", async () => {
+    const door = fixtureDoor("full");
+    useDoor(door);
+    const list = new SessionList();
+    expect(list.inSight(600, 30, 26).rows).toEqual([]);
+    await list.ask();
+    const { rows: seen, offset, sizes } = list.inSight(600, 30, 26);
+    expect([seen[0], offset]).toEqual([0, 0]);
+    const high = sizes[0].map((_, i) => (list.startsDay(i) ? 56 : 30));
+    expect(sizes[0]).toEqual(high);
+    expect(sizes[0]).toHaveLength(PAGE);
+    const sum = (n: number) => high.slice(0, n).reduce((a, b) => a + b, 0);
+    expect(sum(seen.length)).toBeGreaterThanOrEqual(600);
+    expect(sum(seen.length - 1)).toBeLessThan(600);
+  });
+
+  it("are those where the list was left, and the top after another question", async () => {
+    useDoor(fixtureDoor("full"));
+    const list = new SessionList();
+    await list.ask();
+    list.top = { index: 40, within: 7 };
+    const { rows: seen, offset, sizes } = list.inSight(300, 30, 26);
+    expect(seen[0]).toBe(40);
+    expect(offset).toBe(7 + sizes[0].slice(0, 40).reduce((a, b) => a + b, 0));
+    await list.ask();
+    expect(list.inSight(300, 30, 26).rows[0]).toBe(0);
+  });
+
+  it("of a timeline are its newest turn's, or its end's", async () => {
+    const door = fixtureDoor("full");
+    useDoor(door);
+    const { timeline, turn_sums } = (await door.call("session", { id: ID })) as { timeline: Parameters<typeof items>[0]; turn_sums: Parameters<typeof items>[1] };
+    const list = rows(items(timeline, turn_sums), {}).filter((row) => row.kind !== "asked");
+    const newest = list.findLastIndex((row) => row.kind === "turn");
+    const high = list.map((row) => (row.kind === "turn" ? (row.open ? HEIGHTS.open : HEIGHTS.turn) : HEIGHTS[row.kind as "mark"] + (row.kind === "entry" && row.last ? HEIGHTS.end : 0)));
+    const total = high.reduce((a, b) => a + b, 0);
+    const low = opening(list, newest, 40);
+    expect(low).toMatchObject({ exact: true, offset: high.slice(0, newest).reduce((a, b) => a + b, 0), sizes: [high, HEIGHTS.entry] });
+    expect(low.rows[0]).toBe(newest);
+    const end = opening(list, "end", 60);
+    expect(end.offset).toBe(total - 60);
+    expect(end.rows.at(-1)).toBe(list.length - 1);
+    // All of it is in sight: nothing is scrolled.
+    expect(opening(list, newest, total + 1)).toMatchObject({ offset: 0, rows: list.map((_, i) => i) });
+    expect(opening([], "end", 600)).toMatchObject({ offset: 0, rows: [], exact: true });
+  });
+});
+
+it("keeps the newest answers, each with the board it was of", () => {
+  const kept = new Answers<string>(2);
+  kept.keep("a", "A", 1);
+  kept.keep("b", "B", 1);
+  kept.keep("a", "A2", 2);
+  kept.keep("c", "C", 2);
+  expect(kept.of("b", 1)).toBeNull();
+  expect(kept.of("a", 2)).toEqual({ value: "A2", holds: true });
+  expect(kept.of("a", 3)).toEqual({ value: "A2", holds: false });
+  kept.forget();
+  expect(kept.of("c", 2)).toBeNull();
+});
