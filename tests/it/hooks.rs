@@ -455,7 +455,7 @@ fn b05_from_a_hook_event_to_a_changed_board() {
 #[test]
 fn s12_a_step_that_hook_and_database_know_is_one_entry_and_hooks_tell_what_only_they_know() {
     let rig = Rig::new();
-    let engine = rig.start();
+    let engine = rig.start_polling();
     let mut agy = play(&rig);
     let id = agy.id().to_owned();
     agy.prompt("Go").unwrap();

@@ -378,7 +378,16 @@ fn h7_a_hook_program_that_is_nowhere_is_said_before_anything_is_written() {
         let mut c = Command::new(&alone);
         let known = home.rig.command(&[]);
         c.args(args).envs(known.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        c.env_remove("AGENTHUB_HOOK_PROGRAM").env("PATH", folder.path()).output().unwrap()
+        c.env_remove("AGENTHUB_HOOK_PROGRAM").env("PATH", folder.path());
+        loop {
+            match c.output() {
+                // Another test started a program while the copy was written: until that one runs, it has the copy open too.
+                Err(busy) if busy.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::yield_now();
+                }
+                ended => return ended.unwrap(),
+            }
+        }
     };
     let before = tree(home.rig.home.root());
     for args in [&["hooks", "install", "--dry-run"][..], &["hooks", "install"]] {

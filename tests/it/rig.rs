@@ -64,6 +64,11 @@ impl Rig {
         self.start_with(self.config(), Options::default())
     }
 
+    /// The same for a test of something that the next poll brings, and no event: it comes soon.
+    pub(crate) fn start_polling(&self) -> Watched {
+        self.start_with(Config { poll_ms: 1_000, ..self.config() }, Options::default())
+    }
+
     pub(crate) fn start_with(&self, config: Config, options: Options) -> Watched {
         let (tell, told) = std::sync::mpsc::channel();
         let options = Options { told: Some(tell), ..options };

@@ -262,7 +262,7 @@ fn l08_files_may_carry_a_time_from_before_their_run() {
             file.set_modified(tick).unwrap();
         }
     }
-    let engine = rig.start();
+    let engine = rig.start_polling();
     let waiting = engine.run_is("old agy", State::Waiting);
     assert_eq!(waiting.lane.sessions, std::slice::from_ref(&id));
     agy.quit().unwrap();
