@@ -4,7 +4,7 @@ import { tick } from "svelte";
 import { afterEach, describe, expect, it } from "vitest";
 import { useDoor } from "../src/api";
 import { fixtureDoor, type Fixture, type World } from "../src/fixture";
-import { Answers } from "../src/model/answers";
+import { Answers, sessionAnswers } from "../src/model/answers";
 import { router } from "../src/model/route.svelte";
 import { PAGE, SessionList } from "../src/model/sessionList.svelte";
 import { HEIGHTS, items, opening, rows } from "../src/model/timeline";
@@ -41,6 +41,9 @@ describe("a window that was opened", () => {
     expect(document.querySelector(".figs")).not.toBeNull();
     expect(document.querySelector(".charts svg")).not.toBeNull();
     expect([count(door, "sessions"), count(door, "usage")]).toEqual([1, 1]);
+    // A session is made, too, but none is asked for, and what was made up is nowhere.
+    expect([count(door, "session"), count(door, "turn_tree")]).toEqual([0, 0]);
+    await waitFor(() => expect(sessionAnswers.of("made-up", door.view.revision)).toBeNull());
   });
 
   it("asks nothing beforehand while agy's files are read for the first time", async () => {
@@ -62,13 +65,16 @@ describe("a window that was opened", () => {
     await warm(door);
     router.go({ screen: "session", id: ID });
     await waitFor(() => expect(document.querySelector(".tl-h")).not.toBeNull());
+    // The newest turn's tree comes after: agy's own call for a title stands in no timeline.
+    await waitFor(() => expect(document.querySelector(".entry.own")).not.toBeNull());
     router.go({ screen: "sessions" });
     await tick();
     router.go({ screen: "session", id: ID });
     await tick();
     expect(document.querySelector(".tl-h")).not.toBeNull();
     expect(document.querySelectorAll(".tl li").length).toBeGreaterThan(3);
-    expect(count(door, "session")).toBe(1);
+    expect(document.querySelector(".entry.own")).not.toBeNull();
+    expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
     door.view = { ...door.view, revision: door.view.revision + 1 };
     door.emit("board://changed", door.view);
     await waitFor(() => expect(count(door, "session")).toBe(2));

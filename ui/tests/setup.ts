@@ -3,7 +3,7 @@ import "@testing-library/jest-dom/vitest";
 import { cleanup, configure } from "@testing-library/svelte";
 import { afterEach, beforeEach, vi } from "vitest";
 import { useDoor } from "../src/api";
-import { sessionAnswers, usageAnswers } from "../src/model/answers";
+import { sessionAnswers, treeAnswers, usageAnswers } from "../src/model/answers";
 import { board } from "../src/model/board.svelte";
 import { sessionList } from "../src/model/sessionList.svelte";
 import { toasts } from "../src/model/toast.svelte";
@@ -76,6 +76,7 @@ afterEach(() => {
   toasts.close();
   sessionList.reset();
   sessionAnswers.forget();
+  treeAnswers.forget();
   usageAnswers.forget();
   tracks.reset();
   settings.reset();

@@ -1,7 +1,7 @@
 // Answers that outlive the screen that asked: somebody who comes back sees at once what stood there. What it was asked for at is
 // kept beside each, so that nothing is asked again while nothing changed.
 
-import type { SessionDetail, UsageScreen } from "../bindings/view";
+import type { SessionDetail, TurnTree, UsageScreen } from "../bindings/view";
 
 interface Kept<T> {
   value: T;
@@ -35,6 +35,11 @@ export class Answers<T> {
     return kept ? { value: kept.value, holds: kept.revision === revision && Date.now() - kept.at < HOLDS_MS } : null;
   }
 
+  /** This one is no longer wanted. */
+  drop(question: string): void {
+    this.#kept.delete(question);
+  }
+
   /** What is known is wrong: the person changed it. */
   forget(): void {
     this.#kept.clear();
@@ -43,5 +48,7 @@ export class Answers<T> {
 
 /** By the session's id. A long session's timeline is some megabytes. */
 export const sessionAnswers = new Answers<SessionDetail>(4);
+/** By the session's id and the step that began the turn. */
+export const treeAnswers = new Answers<TurnTree>(16);
 /** By the question as JSON. */
 export const usageAnswers = new Answers<UsageScreen>(8);

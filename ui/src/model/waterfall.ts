@@ -57,13 +57,23 @@ export function bar(placed: Placed, all: Extent | null, now: number): Bar | null
 
 const STEPS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 86_400];
 
-/** Round moments on a turn's axis, at most `most` after its beginning: how far apart in percent, and what stands at each. */
+/** Round moments on a turn's axis, at most `most` after its beginning: how far apart in seconds. */
+function stepOf(length: number, most: number): number {
+  return STEPS_S.find((s) => length / 1000 / s <= most + 0.999) ?? Math.ceil(length / 1000 / most);
+}
+
+/** How far apart they are in percent. */
+export function axisStep(length: number, most = 3): number {
+  return (100_000 * stepOf(length, most)) / length;
+}
+
+/** The same, and what stands at each. */
 export function axis(length: number, most = 3): { step: number; labels: string[] } {
-  const step = STEPS_S.find((s) => length / 1000 / s <= most + 0.999) ?? Math.ceil(length / 1000 / most);
+  const step = stepOf(length, most);
   const count = Math.floor(length / 1000 / step);
   const [unit, size] = step < 60 ? ["s", 1] : step < 3600 ? ["min", 60] : ["h", 3600];
   const labels = Array.from({ length: count + 1 }, (_, i) => (i === 0 ? "0" : `${Number(((i * step) / size).toFixed(2))} ${unit}`));
-  return { step: (100_000 * step) / length, labels };
+  return { step: axisStep(length, most), labels };
 }
 
 /** What the shapes of a turn's bars mean. */
