@@ -13,6 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long a test waits for what must come. The desktops share their processors, and what else runs there.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// The app under test, with the page inside.
 pub(crate) const APP: &str = env!("CARGO_BIN_EXE_agenthub-desktop");
 
@@ -23,7 +26,7 @@ pub(crate) fn hook_program() -> PathBuf {
 
 /// Asks every 10 ms until there is an answer. The bound is generous: a busy machine is no failure.
 pub(crate) fn until<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    within(Duration::from_secs(20), what, ask)
+    within(PATIENCE, what, ask)
 }
 
 /// The same with a bound of its own.

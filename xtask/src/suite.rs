@@ -26,9 +26,13 @@ const DESKTOP_TESTS: &str = "desktop";
 /// How many tests libtest runs at once.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// The integration tests mostly wait: for a file event, a quiet second, another process.
-fn waiting_threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(2, std::num::NonZero::get)
+/// For a program whose tests wait for a part of their time: so many at once for each two processors.
+fn at_once(tests: Program, for_two: usize) -> Program {
+    if std::env::var_os(THREADS).is_some() {
+        return tests;
+    }
+    let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    tests.env(THREADS, (processors * for_two).div_ceil(2).to_string())
 }
 
 /// What the command line must never bring along, by crate and by shared library.
@@ -66,11 +70,9 @@ pub(crate) fn all(tree: &Tree, scope: Scope, with_phoenix: bool) -> ExitCode {
             return Err(failed("no integration test was compiled").into());
         }
         let chosen = others.iter().flat_map(|name| ["--test", name.as_str()]);
-        let mut tests = cargo(tree, "test", scope).args(["--no-fail-fast"]).args(chosen);
-        if std::env::var_os(THREADS).is_none() {
-            tests = tests.env(THREADS, waiting_threads().to_string());
-        }
-        counted(&tests.tee()?, count::libtest)
+        let tests = cargo(tree, "test", scope).args(["--no-fail-fast"]).args(chosen);
+        // They mostly wait: for a file event, a quiet second, another process.
+        counted(&at_once(tests, 4).tee()?, count::libtest)
     });
     run.stage("page: tests", &["setup"], || match page_tests.take() {
         Some(tests) => counted(&tests.end()?, count::vitest),
@@ -84,8 +86,9 @@ pub(crate) fn all(tree: &Tree, scope: Scope, with_phoenix: bool) -> ExitCode {
     run.stage("command line alone", &["compile"], || done(command_line_alone(tree)));
     if scope == Scope::Everything && cfg!(target_os = "linux") {
         run.stage("desktop tests", &["compile"], || {
-            let ran = cargo(tree, "test", scope).args(["--test", DESKTOP_TESTS]).tee()?;
-            counted(&ran, count::libtest)
+            // A third of the time they wait for what is asked again, drawn or notified.
+            let tests = cargo(tree, "test", scope).args(["--test", DESKTOP_TESTS]);
+            counted(&at_once(tests, 3).tee()?, count::libtest)
         });
     } else {
         say("\n── desktop tests: left out (`--quick`, or a system other than Linux)");

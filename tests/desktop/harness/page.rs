@@ -1,13 +1,13 @@
 //! The real page in the real web view, through WebKitWebDriver.
 
-use std::{net::TcpStream, path::Path, time::Duration};
+use std::{net::TcpStream, path::Path};
 
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 
-use super::{APP, desk::Desk, need, until, within_or_not};
+use super::{APP, PATIENCE, desk::Desk, need, until, within_or_not};
 
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -31,6 +31,7 @@ impl Page {
         until("the driver to listen", || TcpStream::connect(("127.0.0.1", port)).ok());
 
         let capabilities: Map<String, Value> = serde_json::from_value(json!({
+            "timeouts": { "script": PATIENCE.as_secs() * 1_000 },
             "webkitgtk:browserOptions": { "binary": APP, "args": ["--window"] }
         }))
         .unwrap();
@@ -48,7 +49,7 @@ impl Page {
     /// Waits for a visible text anywhere in the page.
     pub(crate) fn see(&self, text: &str) {
         let mut seen = String::new();
-        let found = within_or_not(Duration::from_secs(20), || {
+        let found = within_or_not(PATIENCE, || {
             seen = self.text();
             seen.contains(text)
         });
@@ -72,7 +73,7 @@ impl Page {
 
     /// Clicks with the pointer, as a person does, on what an XPath finds as soon as it is there.
     pub(crate) fn click(&self, xpath: &str) {
-        let clicked = within_or_not(Duration::from_secs(60), || {
+        let clicked = within_or_not(PATIENCE, || {
             self.runtime.block_on(async {
                 match self.client.find(Locator::XPath(xpath)).await {
                     Ok(element) => element.click().await.is_ok(),
@@ -85,7 +86,7 @@ impl Page {
 
     /// Types into what an XPath finds, in the place of what stood there. A single control key is pressed and replaces nothing.
     pub(crate) fn keys(&self, xpath: &str, text: &str) {
-        let typed = within_or_not(Duration::from_secs(60), || {
+        let typed = within_or_not(PATIENCE, || {
             self.runtime.block_on(async {
                 let Ok(field) = self.client.find(Locator::XPath(xpath)).await else { return false };
                 let is_key = text.chars().all(|c| ('\u{e000}'..='\u{e05d}').contains(&c));
