@@ -5,6 +5,9 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use crate::{DestinationId, Refusal};
@@ -23,6 +26,11 @@ const OURS: &[&str] = &[
     "transfer-encoding",
     "upgrade",
 ];
+
+/// What stays as it is within an address.
+const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// Shorter ones stand in any text.
+const SHORTEST_PIECE: usize = 4;
 
 /// More is damage, or meant to do harm.
 const LONGEST_VALUE: usize = 16 * 1024;
@@ -106,10 +114,28 @@ impl Secret {
         &self.0
     }
 
-    /// What a backend may say back to us: the value, and the key in it without `Bearer` before.
-    fn pieces(&self) -> impl Iterator<Item = &str> {
-        let key = self.0.split_once(' ').map(|(_, key)| key.trim());
-        std::iter::once(self.0.as_str()).chain(key).filter(|piece| piece.len() >= 4)
+    /// What a backend may say back to us: the value; the key in it without `Bearer` before; of `Basic`, the name and the
+    /// password that it stands for; and each of them as base64 and as in an address.
+    fn pieces(&self) -> Vec<String> {
+        let mut pieces = vec![self.0.clone()];
+        pieces.extend(self.0.split_once(' ').map(|(_, key)| key.trim().to_owned()));
+        let decoded: Vec<String> = pieces.iter().filter_map(|piece| from_base64(piece)).collect();
+        for pair in &decoded {
+            pieces.extend(
+                pair.split_once(':').into_iter().flat_map(|(name, key)| [name, key]).map(str::to_owned),
+            );
+        }
+        pieces.extend(decoded);
+        let encoded = |piece: &String| {
+            let address = utf8_percent_encode(piece, COMPONENT).to_string();
+            let form = address.replace("%20", "+");
+            let base64 = [STANDARD_NO_PAD.encode(piece), URL_SAFE_NO_PAD.encode(piece)];
+            [lower_hex(&address), lower_hex(&form), address, form].into_iter().chain(base64)
+        };
+        let all: Vec<String> = pieces.iter().flat_map(encoded).collect();
+        pieces.extend(all);
+        pieces.retain(|piece| piece.len() >= SHORTEST_PIECE);
+        pieces
     }
 }
 
@@ -232,9 +258,30 @@ impl Secrets {
 
 /// Takes a destination's secrets out of words that came from elsewhere.
 pub(crate) fn without_secrets(words: &str, secrets: &[Secret]) -> String {
-    let mut pieces: Vec<&str> = secrets.iter().flat_map(Secret::pieces).collect();
+    let mut pieces: Vec<String> = secrets.iter().flat_map(Secret::pieces).collect();
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.len()));
-    pieces.into_iter().fold(words.to_owned(), |words, piece| words.replace(piece, "••••"))
+    pieces.iter().fold(words.to_owned(), |words, piece| words.replace(piece, "••••"))
+}
+
+/// `%2F` as `%2f`.
+fn lower_hex(address: &str) -> String {
+    let mut left = 0;
+    let lower = |c: char| {
+        if c == '%' {
+            left = 2;
+            return c;
+        }
+        let is_hex = left > 0;
+        left = u32::saturating_sub(left, 1);
+        if is_hex { c.to_ascii_lowercase() } else { c }
+    };
+    address.chars().map(lower).collect()
+}
+
+fn from_base64(text: &str) -> Option<String> {
+    let text = text.trim_end_matches('=');
+    let bytes = STANDARD_NO_PAD.decode(text).or_else(|_| URL_SAFE_NO_PAD.decode(text)).ok()?;
+    String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
 }
 
 #[cfg(test)]
@@ -294,6 +341,33 @@ mod tests {
         let secrets = [header("authorization: Bearer sk-0123").value, header("x: abc").value];
         let words = without_secrets("no such key sk-0123, given as Bearer sk-0123; abc", &secrets);
         assert_eq!(words, "no such key ••••, given as ••••; abc");
+    }
+
+    /// `Basic` is nothing but a name and a password in other letters; and an error page holds addresses.
+    #[test]
+    fn r4_a_key_is_not_repeated_in_other_letters_either() {
+        // "pk-user:SEKRET pass/99"
+        let basic = "Basic cGstdXNlcjpTRUtSRVQgcGFzcy85OQ==";
+        let secrets = [header(&format!("authorization: {basic}")).value, header("x: a+key/of=its~own").value];
+        for said in [
+            "pk-user:SEKRET pass/99",
+            "user pk-user",
+            "given: SEKRET pass/99",
+            "?p=SEKRET%20pass%2F99",
+            "?p=SEKRET%20pass%2f99",
+            "?p=SEKRET+pass%2F99",
+            "Basic%20cGstdXNlcjpTRUtSRVQgcGFzcy85OQ%3D%3D",
+            "cGstdXNlcjpTRUtSRVQgcGFzcy85OQ",
+            "a%2Bkey%2Fof%3Dits~own",
+            "a%2bkey%2fof%3dits~own",
+            "YStrZXkvb2Y9aXRzfm93bg==",
+        ] {
+            let words = without_secrets(said, &secrets);
+            let left =
+                ["SEKRET", "pass", "pk-user", "cGst", "key", "YStr"].into_iter().find(|s| words.contains(s));
+            assert_eq!(left, None, "{said}: {words}");
+            assert!(words.contains("••••"), "{said}: {words}");
+        }
     }
 
     #[test]
