@@ -11,6 +11,7 @@ pub(crate) fn lane(name: &str, state: State, since: &str) -> BoardLane {
             cwd: Some(format!("/work/{name}")),
             run_id: None,
             state,
+            outcome: Outcome::Finished,
             since: Some(since.into()),
             waiting_for: None,
             why: Why {
@@ -24,7 +25,6 @@ pub(crate) fn lane(name: &str, state: State, since: &str) -> BoardLane {
         },
         folder: Some(format!("/work/{name}")),
         last_activity_at: Some(since.into()),
-        outcome: Outcome::Finished,
         detail: None,
         detail_tool: None,
         members: vec![],

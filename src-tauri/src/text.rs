@@ -45,7 +45,7 @@ pub(crate) fn lane_line(lane: &BoardLane, age_s: Option<i64>) -> String {
 
 /// What a lane does, in two or three words.
 fn standing(lane: &BoardLane) -> String {
-    match (lane.lane.state, lane.outcome) {
+    match (lane.lane.state, lane.lane.outcome) {
         (State::Error, _) => "failed".to_owned(),
         (State::Waiting, _) => match &lane.lane.waiting_for {
             Some(tool) => format!("asks to run {}", name(tool)),

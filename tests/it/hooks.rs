@@ -124,7 +124,7 @@ fn l01_a_hook_is_shown_before_the_database_has_it() {
     agy.end_turn().unwrap();
     stop(&rig, &id, true);
     let s = until(&engine, "idle", State::Idle);
-    assert_eq!((decided(&s).0.as_str(), lane(&s, CWD).unwrap().outcome), ("hook", Outcome::Finished));
+    assert_eq!((decided(&s).0.as_str(), lane(&s, CWD).unwrap().lane.outcome), ("hook", Outcome::Finished));
     agy.flush().unwrap();
     stays(&engine, State::Idle, Duration::from_millis(2_500));
 }
@@ -344,7 +344,7 @@ fn l04_with_hooks_a_session_settles_after_ten_quiet_minutes() {
     stays(&engine, State::Running, Duration::from_millis(600));
     clock.set(began.plus_ms(10 * 60_000 + 30_000));
     let (s, _) = engine.until("settled", |s| lane(s, CWD).is_some_and(|l| l.members.is_empty()));
-    assert_eq!(lane(&s, CWD).unwrap().outcome, Outcome::Quiet);
+    assert_eq!(lane(&s, CWD).unwrap().lane.outcome, Outcome::Quiet);
 }
 
 fn finding(doctor: &DoctorDocument, code: &str) -> String {
@@ -468,7 +468,8 @@ fn s12_a_step_that_hook_and_database_know_is_one_entry_and_hooks_tell_what_only_
         tell(&rig, "PostToolUse", &id, call);
     }
     let tools = || {
-        let timeline = engine.host.session(&id).unwrap().timeline;
+        // Before it was read for the first time it may be busy.
+        let timeline = engine.host.session(&id).map(|detail| detail.timeline).unwrap_or_default();
         timeline.into_iter().filter(|e| e.kind == TimelineKind::Tool).collect::<Vec<_>>()
     };
     engine.until("the hook's own", |s| {

@@ -344,7 +344,9 @@ fn l09_a_turn_with_hooks_sub_agents_a_pause_and_a_lost_stop_is_one_running_perio
             agy.lose_next_stop();
             agy.end_turn().unwrap();
         },
-        |s| state(s) == Some(State::Idle) && lane(s, CWD).is_some_and(|l| l.outcome == Outcome::Finished),
+        |s| {
+            state(s) == Some(State::Idle) && lane(s, CWD).is_some_and(|l| l.lane.outcome == Outcome::Finished)
+        },
     );
     let mut states: Vec<State> = told.iter().filter_map(|s| state(s)).collect();
     states.dedup();

@@ -52,7 +52,7 @@ fn l05_a_turn_runs_waits_runs_and_ends_without_a_hook() {
     agy.end_turn().unwrap();
     let s = seen("idle at the end", State::Idle);
     let lane = lane(&s, CWD).unwrap();
-    assert_eq!(lane.outcome, Outcome::Finished);
+    assert_eq!(lane.lane.outcome, Outcome::Finished);
     assert_eq!(lane.members.len(), 1, "the session stays active while agy has it open");
     assert!(lane.members[0].tokens_total.unwrap() > 0);
 }
@@ -70,7 +70,7 @@ fn u41_a_denied_permission_takes_the_waiting_off() {
     agy.call_begins().unwrap();
     agy.esc(Esc::Canceled).unwrap();
     let (s, _) = engine.until("idle after Esc", |s| state_of(s) == Some(State::Idle));
-    assert_eq!(lane(&s, CWD).unwrap().outcome, Outcome::Canceled);
+    assert_eq!(lane(&s, CWD).unwrap().lane.outcome, Outcome::Canceled);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn l05_an_api_error_without_a_stop_is_an_error_and_a_new_turn_clears_it() {
     agy.api_error(429, "RESOURCE_EXHAUSTED").unwrap();
     let (s, took) = engine.until("error", |s| state_of(s) == Some(State::Error));
     println!("error after {took:?} (5 s of silence)");
-    assert_eq!(lane(&s, CWD).unwrap().outcome, Outcome::Failed);
+    assert_eq!(lane(&s, CWD).unwrap().lane.outcome, Outcome::Failed);
     assert_eq!(s.board.summary.line, "1 failed");
     agy.prompt("Try again").unwrap();
     engine.until("running", |s| state_of(s) == Some(State::Running));
@@ -222,9 +222,16 @@ fn l03_killed_in_the_middle_it_settles_and_is_marked() {
     });
     println!("settled after {took:?}");
     let l = lane(&s, CWD).unwrap();
-    assert_eq!((l.lane.state, l.outcome), (State::Idle, Outcome::Unfinished));
+    assert_eq!((l.lane.state, l.lane.outcome), (State::Idle, Outcome::Unfinished));
     let detail = engine.host.session(&id).unwrap();
-    assert_eq!(detail.row.outcome, Outcome::Unfinished);
+    assert_eq!(detail.row.session.outcome, Outcome::Unfinished);
+    // Whoever has no notifications reads it, too.
+    let told = rig.json(&["lanes", "--json"]);
+    assert_eq!(told["lanes"][0]["outcome"], "unfinished", "{told}");
+    for command in [&["lanes"][..], &["sessions"], &["session", &id]] {
+        let text = String::from_utf8(rig.agenthub(command).stdout).unwrap();
+        assert!(text.contains("nded without finishing"), "{command:?}: {text}");
+    }
     assert!(
         detail.timeline.iter().any(|e| e.name.as_deref() == Some("run_command")),
         "rows of the -wal are told"
@@ -253,7 +260,7 @@ fn l04_a_quiet_session_settles_after_two_minutes() {
     clock.set(now.plus_ms(121_000));
     let (s, _) = engine.until("settled", |s| lane(s, CWD).is_some_and(|l| l.members.is_empty()));
     let l = lane(&s, CWD).unwrap();
-    assert_eq!((l.lane.state, l.outcome), (State::Idle, Outcome::Quiet));
+    assert_eq!((l.lane.state, l.lane.outcome), (State::Idle, Outcome::Quiet));
     assert_eq!(l.lane.why.decided.source, "clock");
 }
 
@@ -284,7 +291,7 @@ fn l09_a_turn_of_twenty_tools_and_a_sub_agent_is_one_running_period() {
             drop(child);
         },
         // Not the idle of the first moment, when its prompt is not there yet.
-        |s| lane(s, CWD).is_some_and(|l| l.lane.state == State::Idle && l.outcome == Outcome::Finished),
+        |s| lane(s, CWD).is_some_and(|l| l.lane.state == State::Idle && l.lane.outcome == Outcome::Finished),
     );
     let mut states: Vec<State> = told.iter().filter_map(|s| state_of(s)).collect();
     states.dedup();

@@ -156,7 +156,7 @@ fn l08_a_runs_lane_follows_it_and_its_sessions_stand_there_only() {
     agy.quit().unwrap();
     let ended = engine.run_is("nightly", State::Idle);
     assert_eq!(
-        (ended.outcome, ended.lane.why.decided.fact.as_str()),
+        (ended.lane.outcome, ended.lane.why.decided.fact.as_str()),
         (Outcome::Finished, "agy-sim ended (exit code 0)")
     );
     let (s, _) =
@@ -242,7 +242,7 @@ fn l08_without_a_lock_agys_log_tells_whose_a_session_is() {
     let failed = engine.run_is("old agy", State::Error);
     assert_eq!(failed.lane.why.decided.fact, "agy-sim was ended by SIGKILL");
     assert!(failed.lane.sessions.is_empty());
-    assert_eq!(engine.host.session(&id).unwrap().row.outcome, Outcome::Unfinished);
+    assert_eq!(engine.host.session(&id).unwrap().row.session.outcome, Outcome::Unfinished);
     assert!(engine.host.watch().borrow().board.lanes.iter().all(|l| l.lane.run_id.is_some()));
 }
 

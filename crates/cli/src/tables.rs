@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use agenthub_engine::Host;
 use agenthub_engine::pricing::shown;
 use agenthub_engine::view::{
-    BoardView, Bundle, DoctorDocument, Level, ModelUsage, ProblemGroup, Session, SessionDetail,
-    SessionsDocument, Status, StepState, TimelineKind, UsageDocument,
+    BoardView, Bundle, DoctorDocument, Level, ModelUsage, Outcome, ProblemGroup, Session, SessionDetail,
+    SessionsDocument, State, Status, StepState, TimelineKind, UsageDocument,
 };
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -69,7 +69,7 @@ pub(crate) fn lanes(board: &BoardView, now: jiff::Timestamp) -> String {
         t.add_row([
             shape(lane.state).to_owned(),
             cut(&lane.name, 40),
-            word(lane.state).to_owned(),
+            standing(lane.state, lane.outcome).to_owned(),
             age(lane.since.as_deref(), now),
             detail,
             tokens(l.lane.tokens_today.as_ref()),
@@ -91,13 +91,28 @@ pub(crate) fn lanes(board: &BoardView, now: jiff::Timestamp) -> String {
     out
 }
 
+/// An agy that went away in the middle of a turn leaves an idle lane, and yet did not do what it was asked.
+const fn standing(state: State, outcome: Outcome) -> &'static str {
+    match (state, outcome) {
+        (State::Idle, Outcome::Unfinished) => "Idle, ended without finishing",
+        (state, _) => word(state),
+    }
+}
+
+const fn over(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Unfinished => "Ended without finishing",
+        _ => "Completed",
+    }
+}
+
 pub(crate) fn sessions(doc: &SessionsDocument, now: jiff::Timestamp) -> String {
     let mut t = table(&["Id", "State", "Session", "Model", "Turns", "Tokens", "Cost", "Active"]);
     right(&mut t, &[4, 5, 6, 7]);
     for s in &doc.sessions {
         let state = match s.status {
-            Status::Active => word(s.state),
-            Status::Completed => "Completed",
+            Status::Active => standing(s.state, s.outcome),
+            Status::Completed => over(s.outcome),
         };
         t.add_row([
             s.id.clone(),
@@ -169,7 +184,7 @@ pub(crate) fn with_unread(mut text: String, host: &Host) -> String {
 /// Times are told in `zone`.
 pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
     let s = &d.row.session;
-    let state = if s.status == Status::Active { word(s.state) } else { "Completed" };
+    let state = if s.status == Status::Active { standing(s.state, s.outcome) } else { over(s.outcome) };
     let used = if called(s) {
         format!(
             "{} tokens{} · {}",

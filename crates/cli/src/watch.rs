@@ -119,7 +119,7 @@ async fn ended() -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use agenthub_engine::view::{Evidence, Lane, State, Why};
+    use agenthub_engine::view::{Evidence, Lane, Outcome, State, Why};
 
     use super::*;
 
@@ -136,6 +136,7 @@ mod tests {
             cwd: None,
             run_id: None,
             state: State::Running,
+            outcome: Outcome::InProgress,
             since: None,
             waiting_for: None,
             why: Why { decided: evidence(decided), beat: vec![evidence(beat)] },

@@ -75,7 +75,7 @@ pub(crate) fn detail(
         None => cold_state(reader, place, &stored),
     };
     let mut row = row(reader, now, &stored, place.zone, place.book)?;
-    row.outcome = live.outcome;
+    row.session.outcome = live.outcome;
     let (entries, timeline_cut, mut timeline_note) = timeline(place, &stored);
     let unread = entries.is_empty();
     let events = reader.hook_events(&id).map_err(fail)?;
@@ -320,13 +320,8 @@ pub(crate) fn row(
     zone: &TimeZone,
     book: &Book,
 ) -> Result<view::SessionRow, ErrorView> {
-    let outcome = match now.states.get(r.id.as_str()) {
-        Some(live) => live.outcome,
-        None => Details::parse(&r.details).outcome.unwrap_or(view::Outcome::None),
-    };
     Ok(view::SessionRow {
         session: session(reader, now, r, book)?,
-        outcome,
         lane_name: match reader.run_lane_name(&r.lane).map_err(|e| store_error(&e))? {
             Some(name) => name,
             None => lane_name(r.cwd.as_deref(), r.name.as_deref(), &r.id),
@@ -351,6 +346,7 @@ fn session(reader: &Store, now: &Snapshot, r: &SessionRow, book: &Book) -> Resul
         cwd: r.cwd.clone(),
         status: if live.is_some_and(|l| !l.settled) { view::Status::Active } else { view::Status::Completed },
         state: live.map_or_else(|| cold(r), |l| l.state),
+        outcome: live.map_or_else(|| details.outcome.unwrap_or(view::Outcome::None), |l| l.outcome),
         started_at: convert::time(r.started_at),
         last_activity_at: convert::time(r.last_activity),
         model: r.model.clone(),

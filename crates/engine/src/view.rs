@@ -113,6 +113,8 @@ pub struct Lane {
     /// Set on the lane of a command that `agenthub run` started.
     pub run_id: Option<String>,
     pub state: State,
+    /// How its newest turn stands: `unfinished` when agy went away in the middle of it.
+    pub outcome: Outcome,
     pub since: Option<Rfc3339>,
     /// The name of the tool that waits for its person.
     pub waiting_for: Option<String>,
@@ -143,7 +145,6 @@ pub struct BoardLane {
     pub last_activity_at: Option<Rfc3339>,
     /// The folder as its owner knows it, `~` for the home folder.
     pub folder: Option<String>,
-    pub outcome: Outcome,
     /// One line below the name: what it asks, does, or failed at; `null` when there is nothing to say.
     pub detail: Option<String>,
     /// The tool that `detail` belongs to.
@@ -268,6 +269,8 @@ pub struct Session {
     pub cwd: Option<String>,
     pub status: Status,
     pub state: State,
+    /// How its newest turn stands: `unfinished` when agy went away in the middle of it.
+    pub outcome: Outcome,
     pub started_at: Option<Rfc3339>,
     pub last_activity_at: Option<Rfc3339>,
     pub model: Option<String>,
@@ -326,7 +329,6 @@ pub struct SessionsDocument {
 pub struct SessionRow {
     #[serde(flatten)]
     pub session: Session,
-    pub outcome: Outcome,
     /// The lane's name, and its id to filter by.
     pub lane_name: String,
     pub lane_id: String,

@@ -149,7 +149,7 @@ mod tests {
         let mut asks = lane("api-server", State::Waiting, "2026-11-30T11:57:46Z");
         asks.lane.waiting_for = Some("run_command".into());
         let mut broken = lane("old-run", State::Idle, "2026-11-30T11:29:00Z");
-        broken.outcome = Outcome::Unfinished;
+        broken.lane.outcome = Outcome::Unfinished;
         let mut gone = lane("dotfiles", State::Idle, "2026-11-28T11:29:00Z");
         gone.lane.sessions.clear();
         let b = board(vec![

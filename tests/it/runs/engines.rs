@@ -58,7 +58,7 @@ fn l05_1_a_killed_command_is_an_error() {
     signal(command_pid(&rig), Signal::KILL);
     let lane = engine.run_is("r", State::Error);
     assert_eq!(
-        (lane.outcome, lane.detail.as_deref()),
+        (lane.lane.outcome, lane.detail.as_deref()),
         (Outcome::Failed, Some("agy-sim was ended by SIGKILL"))
     );
     engine.host.dismiss(&lane.lane.id).unwrap();
@@ -109,7 +109,7 @@ fn l05_1_who_waits_is_killed_and_the_command_works_on() {
     engine.run_is("r", State::Running);
     signal(command, Signal::KILL);
     let lane = engine.run_is("r", State::Error);
-    assert_eq!(lane.outcome, Outcome::Unfinished);
+    assert_eq!(lane.lane.outcome, Outcome::Unfinished);
     assert!(lane.lane.why.decided.fact.contains("ended without finishing"), "{:?}", lane.lane.why);
     assert!(records(&rig).iter().any(|l| l["lost"]["at_us"].is_i64()), "the moment is kept");
     let since = lane.lane.since;
@@ -133,7 +133,7 @@ fn l05_1_both_killed_while_nobody_looked_is_seen_by_the_next_engine() {
         (doc["lanes"][0]["state"] == "error").then_some(())
     });
     let engine = rig.start();
-    assert_eq!(run_lane(&engine.host.watch().borrow(), "r").unwrap().outcome, Outcome::Unfinished);
+    assert_eq!(run_lane(&engine.host.watch().borrow(), "r").unwrap().lane.outcome, Outcome::Unfinished);
 }
 
 #[test]

@@ -177,6 +177,8 @@ fn a_signal_that_ends_the_command_ends_us_with_its_code() {
     let mut child = run(&rig, &[]);
     let mut child = child.arg("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     command_pid(&rig);
+    // Waiting closes it, and `cat` may end of that first.
+    let _open = child.stdin.take();
     signal(pid_of(&child), Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
 }

@@ -22,7 +22,11 @@ export type Lane = { id: string, tool: string, name: string, cwd: string | null,
 /**
  * Set on the lane of a command that `agenthub run` started.
  */
-run_id: string | null, state: State, since: string | null, 
+run_id: string | null, state: State, 
+/**
+ * How its newest turn stands: `unfinished` when agy went away in the middle of it.
+ */
+outcome: Outcome, since: string | null, 
 /**
  * The name of the tool that waits for its person.
  */
@@ -50,7 +54,7 @@ export type BoardLane = { last_activity_at: string | null,
 /**
  * The folder as its owner knows it, `~` for the home folder.
  */
-folder: string | null, outcome: Outcome, 
+folder: string | null, 
 /**
  * One line below the name: what it asks, does, or failed at; `null` when there is nothing to say.
  */
@@ -62,7 +66,11 @@ detail_tool: string | null, members: Array<BoardSession>, id: string, tool: stri
 /**
  * Set on the lane of a command that `agenthub run` started.
  */
-run_id: string | null, state: State, since: string | null, 
+run_id: string | null, state: State, 
+/**
+ * How its newest turn stands: `unfinished` when agy went away in the middle of it.
+ */
+outcome: Outcome, since: string | null, 
 /**
  * The name of the tool that waits for its person.
  */
@@ -161,7 +169,11 @@ unpriced_parts: Array<string>, };
 
 export type Warning = { code: string, count: number, };
 
-export type Session = { id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, started_at: string | null, last_activity_at: string | null, model: string | null, 
+export type Session = { id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, 
+/**
+ * How its newest turn stands: `unfinished` when agy went away in the middle of it.
+ */
+outcome: Outcome, started_at: string | null, last_activity_at: string | null, model: string | null, 
 /**
  * agy's name of the model for people; `null` where it has none.
  */
@@ -198,7 +210,7 @@ thinking: number, total: number, };
 
 export type SessionsDocument = { schema: number, sessions: Array<Session>, problems: Array<Problem>, totals: Totals, };
 
-export type SessionRow = { outcome: Outcome, 
+export type SessionRow = { 
 /**
  * The lane's name, and its id to filter by.
  */
@@ -218,7 +230,11 @@ file_gone: boolean,
 /**
  * The calendar day of its last activity in the person's zone, `YYYY-MM-DD`.
  */
-day: string | null, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, started_at: string | null, last_activity_at: string | null, model: string | null, 
+day: string | null, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, 
+/**
+ * How its newest turn stands: `unfinished` when agy went away in the middle of it.
+ */
+outcome: Outcome, started_at: string | null, last_activity_at: string | null, model: string | null, 
 /**
  * agy's name of the model for people; `null` where it has none.
  */
@@ -322,7 +338,11 @@ arguments: string | null, call: string | null,
  */
 copied_from: string | null, };
 
-export type SessionDocument = { schema: number, timeline: Array<TimelineEntry>, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, started_at: string | null, last_activity_at: string | null, model: string | null, 
+export type SessionDocument = { schema: number, timeline: Array<TimelineEntry>, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, 
+/**
+ * How its newest turn stands: `unfinished` when agy went away in the middle of it.
+ */
+outcome: Outcome, started_at: string | null, last_activity_at: string | null, model: string | null, 
 /**
  * agy's name of the model for people; `null` where it has none.
  */
@@ -364,7 +384,7 @@ subagents: Array<SessionRow>,
 /**
  * What it and all sub-agents below it used, at any depth; `null` when it has none.
  */
-with_subagents: Totals | null, forks: Array<SessionRef>, parent: SessionRef | null, origin: SessionRef | null, outcome: Outcome, 
+with_subagents: Totals | null, forks: Array<SessionRef>, parent: SessionRef | null, origin: SessionRef | null, 
 /**
  * The lane's name, and its id to filter by.
  */
@@ -384,7 +404,11 @@ file_gone: boolean,
 /**
  * The calendar day of its last activity in the person's zone, `YYYY-MM-DD`.
  */
-day: string | null, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, started_at: string | null, last_activity_at: string | null, model: string | null, 
+day: string | null, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, 
+/**
+ * How its newest turn stands: `unfinished` when agy went away in the middle of it.
+ */
+outcome: Outcome, started_at: string | null, last_activity_at: string | null, model: string | null, 
 /**
  * agy's name of the model for people; `null` where it has none.
  */
