@@ -226,3 +226,16 @@ fn q01_an_error_repeats_nothing_that_drives_a_terminal() {
         assert!(!said.trim_end().contains(|c: char| c.is_control() || c == '\u{202e}'), "{said:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_can_not_be_written_says_that_it_is_the_answer() {
+    let rig = Rig::new();
+    for args in [&["lanes"][..], &["lanes", "--json"], &["usage", "--csv"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let out = rig.command(args).stdout(full).output().unwrap();
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(1), "{said}");
+        assert!(said.contains("standard output") && said.contains("(io)"), "{said}");
+    }
+}

@@ -244,3 +244,30 @@ fn l11_a_lane_names_the_sub_agent_that_decides() {
         "{fact}"
     );
 }
+
+/// Only what is gone is called gone.
+#[test]
+fn s10_a_file_that_was_read_once_and_is_spoilt_is_called_what_it_is() {
+    let rig = Rig::new();
+    let id = uuid();
+    let call = Call::model(1016).tokens(10, 2, 0, 1);
+    Conversation::new(&id).turn(Turn::prompt("Once").call(call)).write(&rig.home).unwrap();
+    let used = rig.json(&["session", &id, "--json"])["tokens"].clone();
+    // Its transcript would be told in its place.
+    std::fs::remove_dir_all(rig.home.root().join("antigravity-cli/brain").join(&id)).unwrap();
+    let file = rig.home.root().join(format!("antigravity-cli/conversations/{id}.db"));
+    let told = |why: &str| {
+        let text = text(&rig, &["session", &id]);
+        assert!(text.contains(why) && (why.contains("gone") || !text.contains("gone")), "{why}: {text}");
+        assert_eq!(rig.json(&["session", &id, "--json"])["tokens"], used, "its numbers are kept");
+    };
+    std::fs::write(&file, "").unwrap();
+    told("an empty file");
+    std::fs::write(&file, "no database").unwrap();
+    told("not a SQLite database");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    told("not a regular file");
+    std::fs::remove_dir(&file).unwrap();
+    told("is gone from agy's folder");
+}

@@ -11,7 +11,11 @@ use agenthub_engine::view::{State, Tokens};
 pub(crate) fn line(text: &str) -> io::Result<()> {
     match raw_line(text) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        other => other,
+        Err(e) => Err(io::Error::new(
+            e.kind(),
+            format!("The answer could not be written to standard output: {e}. See to where that leads."),
+        )),
+        Ok(()) => Ok(()),
     }
 }
 

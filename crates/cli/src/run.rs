@@ -77,7 +77,9 @@ pub(crate) fn main() -> ExitCode {
         Err(e) => {
             let told = e.downcast_ref::<Told>();
             let failed = e.downcast_ref::<Failed>().or(told.map(|t| &t.0));
-            let code = failed.map_or("internal", |f| f.0.code.as_str());
+            // All that is written here goes to standard output.
+            let other = if e.is::<std::io::Error>() { "io" } else { "internal" };
+            let code = failed.map_or(other, |f| f.0.code.as_str());
             let message = failed.map_or_else(|| format!("{e:#}"), |f| f.0.message.clone());
             if args.json() && told.is_none() {
                 tell_error(code, &message);

@@ -221,17 +221,22 @@ const HOOKS_TOO: &str = " What its hooks told is here.";
 
 /// The newest entries, whether older ones were left out, and what there is to explain.
 fn timeline(place: &Place<'_>, stored: &SessionRow) -> (Vec<agy::TimelineEntry>, bool, Option<String>) {
-    if stored.file_gone {
+    let path = place.home.conversation(&stored.id);
+    // What stands there and can't be read is as good as gone for counting, and still not what a person is told.
+    if stored.file_gone && path.symlink_metadata().is_err() {
         let note =
             "The conversation file is gone from agy's folder. Its numbers are kept; its course is not.";
         return (Vec::new(), false, Some(note.to_owned()));
     }
-    let path = place.home.conversation(&stored.id);
     let read = match agy::fingerprint(&path) {
         Ok(fingerprint) => {
             agy::timeline(place.home, &agy::Entry { id: stored.id.clone(), fingerprint, path })
         }
-        Err(_) => Err(agy::ReadError::Busy("the file can't be looked at".to_owned())),
+        Err(_) => {
+            let why = unread::why(place.home, &stored.id)
+                .map_or_else(|| "its file can't be looked at".to_owned(), |p| p.message);
+            return (Vec::new(), false, Some(format!("Its course can't be read: {why}.")));
+        }
     };
     match read {
         Ok(t) => {

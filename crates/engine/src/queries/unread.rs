@@ -54,14 +54,18 @@ fn error(id: &SessionId, done: &str, p: &Problem) -> ErrorView {
 
 /// The same of a conversation that is looked up where it lies. `None`: its file is not there, or can be read.
 pub(crate) fn conversation(home: &agy::Home, id: &SessionId, done: &str) -> Option<ErrorView> {
+    why(home, id).map(|problem| error(id, done, &problem))
+}
+
+/// What is wrong with a conversation's file. `None`: it is not there, or can be read.
+pub(super) fn why(home: &agy::Home, id: &SessionId) -> Option<Problem> {
     let of = |p: &agy::Problem| Path::new(&p.file).file_stem().is_some_and(|s| *s == *id.as_str());
-    let problem = match agy::trace::find(home, id) {
-        None => convert::problem(agy::list(home).problems.iter().find(|p| of(p))?),
+    match agy::trace::find(home, id) {
+        None => agy::list(home).problems.iter().find(|p| of(p)).map(convert::problem),
         Some(entry) => {
             let e = agy::trace::trace(home, &entry, &|_| false).err()?;
             let file = entry.path.file_name()?.to_string_lossy().into_owned();
-            Problem { file, code: e.code().name().to_owned(), message: e.to_string() }
+            Some(Problem { file, code: e.code().name().to_owned(), message: e.to_string() })
         }
-    };
-    Some(error(id, done, &problem))
+    }
 }
