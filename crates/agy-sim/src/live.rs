@@ -101,7 +101,7 @@ impl LiveSpec {
 #[derive(Debug)]
 struct Open {
     conn: Connection,
-    lock: Option<File>,
+    lock: Option<Lock>,
 }
 
 /// A conversation that is being played. Every verb writes its rows in one transaction before it returns, unless writes
@@ -309,11 +309,22 @@ impl Live {
     }
 }
 
+/// A presence lock that is held.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread starts has a share of it between its fork and its exec.
+        drop(self.0.unlock());
+    }
+}
+
 /// Opens the presence file and takes its lock.
-fn hold(home: &Home, id: &str) -> Result<File> {
+fn hold(home: &Home, id: &str) -> Result<Lock> {
     let path = home.presence(id);
     let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
-    // Between its fork and its exec a process that another thread starts has a share of a lock that was just let go of.
+    // Another conversation may be letting go of it at this moment.
     let began = Instant::now();
     while let Err(error) = file.try_lock() {
         if began.elapsed() > Duration::from_secs(1) {
@@ -321,5 +332,5 @@ fn hold(home: &Home, id: &str) -> Result<File> {
         }
         thread::sleep(Duration::from_millis(2));
     }
-    Ok(file)
+    Ok(Lock(file))
 }
