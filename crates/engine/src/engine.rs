@@ -10,7 +10,6 @@ mod runs;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs::File,
     sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
@@ -27,7 +26,7 @@ use crate::{
     doorbell::Doorbell,
     host::{Options, Snapshot},
     journal::Journal,
-    places::Places,
+    places::{Held, Places},
     pricing,
     settings::{Reading, SettingsFile},
     view,
@@ -140,7 +139,8 @@ pub(crate) struct Engine {
     /// The store is damaged, and to be begun anew.
     damaged: bool,
     rebuilds: u32,
-    lock: File,
+    /// Held, not read.
+    _lock: Held,
 }
 
 impl std::fmt::Debug for Engine {
@@ -176,7 +176,7 @@ impl Engine {
         config: &Config,
         options: Options,
         places: &Places,
-        lock: File,
+        lock: Held,
         since: Time,
         out: watch::Sender<Arc<Snapshot>>,
     ) -> Result<Engine, store::StoreError> {
@@ -264,7 +264,7 @@ impl Engine {
             person_born: None,
             damaged: false,
             rebuilds: 0,
-            lock,
+            _lock: lock,
             clock,
         };
         engine.read_person()?;
@@ -515,12 +515,5 @@ impl Engine {
         self.person.errors_since = Some(born.plus_ms(-self.windows.board_ms));
         self.stored = true;
         Ok(())
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        // Explicit, although closing would do: the next engine may start at once.
-        let _ = self.lock.unlock();
     }
 }

@@ -8,6 +8,32 @@ use std::{
 
 use crate::view::ErrorView;
 
+/// A lock between processes, held until it is dropped. It goes with its process, too.
+#[derive(Debug)]
+pub struct Held(File);
+
+impl Held {
+    /// `None` when somebody else has it.
+    ///
+    /// # Errors
+    /// When the file can't be made or locked.
+    pub(crate) fn take(path: &Path) -> io::Result<Option<Held>> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Held(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(e),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Closing is not enough: a program that another thread starts has a share of it between its fork and its exec.
+        drop(self.0.unlock());
+    }
+}
+
 /// Files in the data folder.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -127,17 +153,8 @@ impl Places {
     ///
     /// # Errors
     /// When the lock file cannot be made.
-    pub fn lock(&self) -> io::Result<Option<File>> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(self.data_dir.join("engine.lock"))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(e)) => Err(e),
-        }
+    pub fn lock(&self) -> io::Result<Option<Held>> {
+        Held::take(&self.data_dir.join("engine.lock"))
     }
 
     /// The address of the engine's question port: a socket in the folder, or in the temporary folder when that path is

@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
-    fs::{self, File, TryLockError},
+    fs,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -29,6 +29,7 @@ use super::{
     register::{self, Entry, Register, digests},
     settings::TracingSettings,
 };
+use crate::places::Held;
 
 /// Between two looks at rows that are still to come.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
@@ -156,15 +157,10 @@ impl Work<'_> {
         Ok(Some(all))
     }
 
-    fn lock(&self, (surface, id): &Conversation) -> anyhow::Result<Option<File>> {
+    fn lock(&self, (surface, id): &Conversation) -> anyhow::Result<Option<Held>> {
         let path = register::file(&self.tracer.locks(), surface, id, ".lock");
         super::make_private(path.parent().unwrap_or(&path))?;
-        let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(e)) => Err(e.into()),
-        }
+        Ok(Held::take(&path)?)
     }
 
     fn register_of(&self, (surface, id): &Conversation) -> PathBuf {
