@@ -99,10 +99,11 @@ const fn standing(state: State, outcome: Outcome) -> &'static str {
     }
 }
 
-const fn over(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Unfinished => "Ended without finishing",
-        _ => "Completed",
+const fn session_standing(s: &Session) -> &'static str {
+    match (s.status, s.outcome) {
+        (Status::Active, outcome) => standing(s.state, outcome),
+        (Status::Completed, Outcome::Unfinished) => "Ended without finishing",
+        (Status::Completed, _) => "Completed",
     }
 }
 
@@ -110,13 +111,9 @@ pub(crate) fn sessions(doc: &SessionsDocument, now: jiff::Timestamp) -> String {
     let mut t = table(&["Id", "State", "Session", "Model", "Turns", "Tokens", "Cost", "Active"]);
     right(&mut t, &[4, 5, 6, 7]);
     for s in &doc.sessions {
-        let state = match s.status {
-            Status::Active => standing(s.state, s.outcome),
-            Status::Completed => over(s.outcome),
-        };
         t.add_row([
             s.id.clone(),
-            state.to_owned(),
+            session_standing(s).to_owned(),
             cut(&s.name, 48),
             s.model.as_deref().map_or("–".to_owned(), |id| model(s.model_label.as_deref(), id)),
             s.turns.to_string(),
@@ -184,7 +181,7 @@ pub(crate) fn with_unread(mut text: String, host: &Host) -> String {
 /// Times are told in `zone`.
 pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
     let s = &d.row.session;
-    let state = if s.status == Status::Active { standing(s.state, s.outcome) } else { over(s.outcome) };
+    let state = session_standing(s);
     let used = if called(s) {
         format!(
             "{} tokens{} · {}",

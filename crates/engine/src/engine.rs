@@ -200,7 +200,6 @@ impl Engine {
             opened.store.take_back_gone(&places.person())?;
         }
         opened.store.keep_gone(&places.person(), &[])?;
-        opened.store.keep_own_prices(&store::PersonStore::prices_in(&places.person())?)?;
         let mut notes = BTreeMap::new();
         if let Some(damaged) = &opened.damaged {
             notes.insert("store_rebuilt", rebuild::note(damaged));

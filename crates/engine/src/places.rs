@@ -46,11 +46,7 @@ impl Places {
     /// # Errors
     /// When it cannot be made.
     pub fn make(data_dir: &Path) -> io::Result<Places> {
-        let mut b = std::fs::DirBuilder::new();
-        b.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut b, 0o700);
-        b.create(data_dir)?;
+        make_folder(data_dir)?;
         Ok(Places { data_dir: data_dir.to_owned() })
     }
 
@@ -90,17 +86,9 @@ impl Places {
         if self.may_belong_to(gemini_dir)? {
             return Ok(());
         }
-        let file = self.home_file();
-        // Whole or not at all: of half a name, which a full disk leaves or another process reads meanwhile, everybody would
-        // say that the folder is another home's.
-        let written = || -> io::Result<()> {
-            let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.data_dir)?;
-            io::Write::write_all(&mut new, home.to_string_lossy().as_bytes())?;
-            new.as_file().sync_data()?;
-            new.persist(&file)?;
-            Ok(())
-        };
-        written().map_err(|e| self.unwritable(&e))
+        // Of half a name, which a full disk leaves or another process reads meanwhile, everybody would say that the folder is
+        // another home's. Of none, after a power cut, that it is nobody's yet.
+        replace_private(&self.home_file(), home.to_string_lossy().as_bytes()).map_err(|e| self.unwritable(&e))
     }
 
     fn home_file(&self) -> PathBuf {
@@ -223,12 +211,17 @@ impl Places {
     }
 }
 
-fn make_private(folder: &Path) -> io::Result<()> {
+/// Makes a folder that only its owner can enter; one that is there stays as it is.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     let mut b = std::fs::DirBuilder::new();
     b.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut b, 0o700);
-    b.create(folder)?;
+    b.create(folder)
+}
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    make_folder(folder)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -237,6 +230,17 @@ fn make_private(folder: &Path) -> io::Result<()> {
             std::fs::set_permissions(folder, mode)?;
         }
     }
+    Ok(())
+}
+
+/// Puts a file of ours in place by rename, whole or not at all, readable by its owner only. Not synced: a power cut may leave it
+/// empty, or the one before.
+pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_folder(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    io::Write::write_all(&mut file, bytes)?;
+    file.persist(path)?;
     Ok(())
 }
 

@@ -184,29 +184,10 @@ pub(crate) fn last_hooks(places: &Places) -> Vec<(String, Time)> {
     last.into_iter().map(|(event, at)| (event.to_owned(), at)).collect()
 }
 
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut b = fs::DirBuilder::new();
-    b.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut b, 0o700);
-    b.create(folder)
-}
-
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     io::Write::write_all(&mut options.open(path)?, bytes)
-}
-
-/// Puts a file of ours in place by rename, readable by its owner only. Not synced: what is lost with the machine's power is
-/// sent again, as the same spans.
-fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    make_private(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-    io::Write::write_all(&mut file, bytes)?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -15,6 +15,11 @@ const dayMonthYear = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "s
 const longDay = new Intl.DateTimeFormat(LOCALE, { weekday: "long", day: "numeric", month: "long", timeZone: "UTC" });
 const longDayYear = new Intl.DateTimeFormat(LOCALE, { weekday: "long", day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
+/** Text as it is searched in and for, folded as the store does it: without case, letters and their marks together. */
+export function folded(text: string): string {
+  return text.normalize("NFC").toLowerCase();
+}
+
 export function count(n: number | null | undefined): string {
   return n == null || !Number.isFinite(n) ? UNKNOWN : whole.format(n);
 }

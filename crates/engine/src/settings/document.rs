@@ -103,21 +103,20 @@ fn merged_at(text: &str, patch: &Map<String, Value>, depth: usize) -> serde_json
 /// # Errors
 /// When the text is no object.
 pub(super) fn values(text: &str) -> serde_json::Result<Map<String, Value>> {
-    values_at(text, 0)
+    serde_json::from_str(text).or_else(|_| values_one_by_one(text, 0))
 }
 
-fn values_at(text: &str, depth: usize) -> serde_json::Result<Map<String, Value>> {
-    serde_json::from_str(text).or_else(|_| {
-        let members: Members = serde_json::from_str(text)?;
-        Ok(members.0.into_iter().map(|(key, value)| (key, value_at(value.get(), depth + 1))).collect())
-    })
+fn values_one_by_one(text: &str, depth: usize) -> serde_json::Result<Map<String, Value>> {
+    let members: Members = serde_json::from_str(text)?;
+    Ok(members.0.into_iter().map(|(key, value)| (key, value_of(value.get(), depth + 1))).collect())
 }
 
-fn value_at(text: &str, depth: usize) -> Value {
-    let whole = serde_json::from_str(text);
-    let in_parts =
-        |_| if depth < DEEPEST { values_at(text, depth).map(Value::Object).ok() } else { None }.ok_or(());
-    whole.or_else(in_parts).unwrap_or_else(|()| Value::String(text.to_owned()))
+fn value_of(text: &str, depth: usize) -> Value {
+    if let Ok(value) = serde_json::from_str(text) {
+        return value;
+    }
+    let inside = if depth < DEEPEST { values_one_by_one(text, depth).ok() } else { None };
+    inside.map_or_else(|| Value::String(text.to_owned()), Value::Object)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub(crate) fn matters(event: &str, body: &[u8]) -> bool {
 /// # Errors
 /// When it can't be written.
 pub(crate) fn put(folder: &Path, event: &str, at_ns: u128, body: &[u8]) -> io::Result<()> {
-    super::make_private(folder)?;
+    crate::places::make_folder(folder)?;
     let name = format!("{at_ns:020}-{}", std::process::id());
     let new = folder.join(format!(".{name}"));
     let mut bytes = format!("{MARK} {event} {at_ns}\n").into_bytes();

@@ -112,7 +112,8 @@ impl Register {
     }
 
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
-        super::replace_private(path, &serde_json::to_vec(self)?)
+        // What a power cut takes is sent again, as the same spans.
+        crate::places::replace_private(path, &serde_json::to_vec(self)?)
     }
 }
 

@@ -29,7 +29,7 @@ use super::{
     register::{self, Entry, Register, digests},
     settings::TracingSettings,
 };
-use crate::places::Held;
+use crate::places::{Held, make_folder};
 
 /// Between two looks at rows that are still to come.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
@@ -159,7 +159,7 @@ impl Work<'_> {
 
     fn lock(&self, (surface, id): &Conversation) -> anyhow::Result<Option<Held>> {
         let path = register::file(&self.tracer.locks(), surface, id, ".lock");
-        super::make_private(path.parent().unwrap_or(&path))?;
+        make_folder(path.parent().unwrap_or(&path))?;
         Ok(Held::take(&path)?)
     }
 
@@ -195,7 +195,7 @@ impl Work<'_> {
         let path = register::file(&self.tracer.open(), surface, id, ".open");
         if open {
             if !path.exists() {
-                super::make_private(path.parent().unwrap_or(&path))?;
+                make_folder(path.parent().unwrap_or(&path))?;
                 super::write_private(&path, b"")?;
             }
         } else if let Err(e) = fs::remove_file(&path)
