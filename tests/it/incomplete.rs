@@ -28,14 +28,14 @@ fn put_back(from: &std::path::Path, to: &std::path::Path) {
     assert!(std::process::Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
-/// Runs `agenthub` where no file can become longer than some pages, which is a full disk for one process.
+/// Runs `agenthub` where no file can become longer than so many blocks of 512 bytes, which is a full disk for one process.
 #[cfg(unix)]
-fn without_room(rig: &Rig, args: &[&str]) -> std::process::Output {
+pub(crate) fn without_room(rig: &Rig, blocks: u32, args: &[&str]) -> std::process::Output {
     let plain = rig.command(args);
     let mut command = std::process::Command::new("sh");
     // The signal would end it; a full disk sends none.
     command
-        .args(["-c", "trap '' XFSZ; ulimit -f 96; exec \"$0\" \"$@\""])
+        .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")])
         .arg(plain.get_program())
         .args(args);
     for (name, value) in plain.get_envs() {
@@ -69,7 +69,7 @@ fn q3_a_first_read_that_finds_no_room_fails_and_says_what_to_do() {
         &["pricing", "status", "--json"],
     ] {
         put_back(&first, &rig.data_dir());
-        let out = without_room(&rig, args);
+        let out = without_room(&rig, 96, args);
         let (told, said) = (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap());
         assert_eq!(out.status.code(), Some(1), "{args:?}: {told}{said}");
         assert!(said.contains("could not be kept") && said.contains("room"), "{args:?}: {said}");
@@ -83,7 +83,7 @@ fn q3_a_first_read_that_finds_no_room_fails_and_says_what_to_do() {
     }
     // Who asks what is wrong is told that.
     put_back(&first, &rig.data_dir());
-    let out = without_room(&rig, &["doctor", "--json"]);
+    let out = without_room(&rig, 96, &["doctor", "--json"]);
     let doc: Value = serde_json::from_slice(&out.stdout).unwrap();
     let found = |f: &Value| f["code"] == "source_failed" && f["level"] == "error";
     assert!(out.status.success() && doc["findings"].as_array().unwrap().iter().any(found), "{doc}");

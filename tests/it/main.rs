@@ -40,6 +40,8 @@ mod today;
 #[cfg(unix)]
 mod trace;
 mod tracks;
+#[cfg(unix)]
+mod unwritable;
 mod usage_screen;
 mod world;
 

@@ -163,6 +163,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let config = Config::from_env(&args.overrides())
         .map_err(|e| Failed(ErrorView { code: "bad_request".to_owned(), message: e.to_string() }))?;
     let once = || Host::once(config.clone(), Options::default()).map_err(Failed);
+    let for_doctor = || Host::for_doctor(config.clone(), Options::default()).map_err(Failed);
     // For all that lists or sums: what could not be kept would be missing there.
     let whole = || once()?.whole().map_err(Failed);
     let now = jiff::Timestamp::now();
@@ -229,11 +230,11 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Open { what } => open::open(config, what.as_deref()),
         Command::Trace { command } => trace::run(&config, command),
         Command::Doctor { bundle: Some(file), json } => {
-            let bundle = once()?.bundle(file).map_err(Failed)?;
+            let bundle = for_doctor()?.bundle(file).map_err(Failed)?;
             if *json { out::json(&bundle) } else { Ok(out::line(&tables::bundle(&bundle))?) }
         }
         Command::Doctor { bundle: None, json } => {
-            let doc = once()?.doctor().map_err(Failed)?;
+            let doc = for_doctor()?.doctor().map_err(Failed)?;
             if *json { out::json(&doc) } else { Ok(out::line(&tables::doctor(&doc))?) }
         }
     }

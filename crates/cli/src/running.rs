@@ -6,7 +6,7 @@
 use std::{io, process::ExitCode};
 
 use agenthub_core::RunEnd;
-use agenthub_engine::{Config, NewRun, Overrides, RunRecord};
+use agenthub_engine::{Config, NewRun, Overrides, RunRecord, way_out_of};
 
 use crate::{args::Run, run::complain};
 
@@ -32,7 +32,7 @@ pub(crate) fn run(overrides: &Overrides, run: &Run) -> ExitCode {
     command.args(arguments);
     let ended = system::follow(command, |pid| {
         if let Err(e) = record.started(pid) {
-            complain(&format!("agenthub: the run is not fully written down: {e}"));
+            complain(&format!("agenthub: the run is not fully written down: {e}. {}", way_out_of(&e)));
         }
     });
     let (end, code) = match ended {
@@ -48,7 +48,8 @@ pub(crate) fn run(overrides: &Overrides, run: &Run) -> ExitCode {
     };
     if let Err(e) = record.ended(&end) {
         complain(&format!(
-            "agenthub: the command's end can't be written down, so its lane will say that it failed: {e}"
+            "agenthub: the command's end can't be written down, so its lane will say that it failed: {e}. {}",
+            way_out_of(&e)
         ));
     }
     system::die_alike(&end);

@@ -124,6 +124,8 @@ fn doctor(d: &DoctorDocument, clean: &dyn Fn(&str) -> String) -> Value {
 
 fn system(told: &Told<'_>) -> Value {
     let bytes = |path: std::path::PathBuf| std::fs::metadata(path).ok().map(|m| m.len());
+    // Also where what is told came from memory.
+    let on_disk = Places::at(told.places.data_dir());
     let s = &told.board.summary;
     json!({
         "made_at": told.now.rfc3339(),
@@ -132,8 +134,8 @@ fn system(told: &Told<'_>) -> Value {
         "system": { "os": std::env::consts::OS, "arch": std::env::consts::ARCH },
         "store": {
             "format": store::FORMAT,
-            "bytes": bytes(told.places.store()),
-            "person_bytes": bytes(told.places.person()),
+            "bytes": bytes(on_disk.store()),
+            "person_bytes": bytes(on_disk.person()),
         },
         "board": {
             "error": s.error, "waiting": s.waiting, "running": s.running, "idle": s.idle,

@@ -1,6 +1,8 @@
 //! Where things are, from the environment and the command line (spec P1).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::view::ErrorView;
 
 /// Resolved places and periods. `.env.example` lists the variables with their defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,29 @@ impl Config {
     /// When there is no home folder and no variable in its place, or a number does not parse.
     pub fn from_env(overrides: &Overrides) -> Result<Config, ConfigError> {
         Config::from(overrides, &|name| std::env::var(name).ok().filter(|v| !v.is_empty()))
+    }
+
+    /// The same places, whatever folder is the current one later.
+    ///
+    /// # Errors
+    /// `io` when the current folder, from which a path is relative, is unknown.
+    pub(crate) fn absolute(&self) -> Result<Config, ErrorView> {
+        let absolute = |p: &Path| {
+            std::path::absolute(p).map_err(|e| ErrorView {
+                code: "io".to_owned(),
+                message: format!(
+                    "The current folder is not known, and {} is relative to it: {e}. Change to a folder that is there, or name \
+                     a whole path.",
+                    p.display()
+                ),
+            })
+        };
+        Ok(Config {
+            gemini_dir: absolute(&self.gemini_dir)?,
+            data_dir: absolute(&self.data_dir)?,
+            config_dir: absolute(&self.config_dir)?,
+            ..self.clone()
+        })
     }
 
     fn from(o: &Overrides, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {

@@ -10,14 +10,14 @@ use agenthub_store::{Filter, Store};
 
 use crate::{
     Config, Snapshot, convert,
-    host::{WAYS_OUT, store_error},
+    host::store_error,
     places::Places,
     view::{
         DoctorDocument, ErrorView, Finding, HooksStatus, HostNote, Level, Problem, ProblemGroup, SCHEMA,
         TracingStatus,
     },
+    way_out,
 };
-pub(crate) use words::SEE_TO_ROOM;
 pub use words::warning;
 use words::{about_files, advice, plural, title};
 
@@ -146,14 +146,14 @@ pub fn is_of_one_file(p: &Problem, gemini_dir: &Path) -> bool {
 fn about_notes(notes: &[HostNote]) -> Vec<Finding> {
     let level = |code: &str| match code {
         "no_home" => Level::Note,
-        "unreadable_folder" | "source_failed" => Level::Error,
+        "unreadable_folder" | "source_failed" | "store_unusable" => Level::Error,
         _ => Level::Warning,
     };
     let told = |n: &HostNote| {
         // A note's message may end with the way out, for a banner has no other place for it; here it is the advice.
-        let mut ways_out = advice(&n.code).into_iter().chain(WAYS_OUT);
-        let message = ways_out.find_map(|way| n.message.strip_suffix(way));
-        finding(level(&n.code), &n.code, message.unwrap_or(&n.message).trim_end().to_owned())
+        let (what, way) = way_out::apart(&n.message, advice(&n.code));
+        let first = finding(level(&n.code), &n.code, what.to_owned());
+        Finding { advice: way.map(str::to_owned).or(first.advice), ..first }
     };
     notes.iter().map(told).collect()
 }

@@ -139,8 +139,8 @@ pub(crate) struct Engine {
     /// The store is damaged, and to be begun anew.
     damaged: bool,
     rebuilds: u32,
-    /// Held, not read.
-    _lock: Held,
+    /// Held, not read; `None` where nothing is kept.
+    _lock: Option<Held>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -168,7 +168,7 @@ impl Drift {
 }
 
 impl Engine {
-    /// Opens the store under the lock that the caller holds. Nothing is read yet. `since` is when this host began to watch.
+    /// Opens the store under the lock that the caller holds, which only what keeps nothing needs not. Nothing is read yet. `since` is when this host began to watch.
     ///
     /// # Errors
     /// When the store cannot be opened.
@@ -176,7 +176,7 @@ impl Engine {
         config: &Config,
         options: Options,
         places: &Places,
-        lock: Held,
+        lock: Option<Held>,
         since: Time,
         out: watch::Sender<Arc<Snapshot>>,
     ) -> Result<Engine, store::StoreError> {
@@ -207,7 +207,7 @@ impl Engine {
         if persons.is_renewed() {
             notes.insert("person_rebuilt", rebuild::PERSON_NOTE.to_owned());
         }
-        let home = agy::Home::new(config.gemini_dir.clone()).with_private_copies_in(places.copies());
+        let home = places.agy_home(&config.gemini_dir);
         let mut known = HashMap::new();
         for c in conversations {
             // A verdict is tried again at each start, and so is a file that was written while it was read.

@@ -71,7 +71,7 @@ enum Script {
 
 impl Hooks {
     /// # Errors
-    /// When our data folder can't be made, or the current folder, from which paths may be relative, is unknown.
+    /// When the current folder, from which paths may be relative, is unknown.
     /// `other_home` when the data folder is another home's: its journal is held to that home, and the one copy of the
     /// hook program would go with the hook of either.
     pub fn new(config: &Config) -> Result<Hooks, ErrorView> {
@@ -87,16 +87,16 @@ impl Hooks {
     }
 
     fn of(config: &Config, which: Hook) -> Result<Hooks, ErrorView> {
-        let io = |e: std::io::Error| ErrorView { code: "io".to_owned(), message: e.to_string() };
-        let places = Places::make(&std::path::absolute(&config.data_dir).map_err(io)?).map_err(io)?;
+        let whole = config.absolute()?;
+        let places = Places::tried(&whole.data_dir);
         places.may_belong_to(&config.gemini_dir)?;
         Ok(Hooks {
             which,
             places,
             home: config.gemini_dir.clone(),
             settings: SettingsFile::new(&config.config_dir),
-            config_dir: std::path::absolute(&config.config_dir).map_err(io)?,
-            folder: std::path::absolute(&config.gemini_dir).map_err(io)?.join("config"),
+            config_dir: whole.config_dir,
+            folder: whole.gemini_dir.join("config"),
         })
     }
 

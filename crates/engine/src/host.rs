@@ -1,6 +1,7 @@
 //! The one door for hosts: start, watch the board, ask, say.
 
 mod bundle;
+mod doctor;
 mod prices;
 mod traces;
 mod whole;
@@ -19,7 +20,6 @@ use tokio::sync::watch;
 use crate::{
     Clock, Config, Hooks, UsageBy, UsageQuery,
     board_view::LiveState,
-    doctor,
     engine::{Engine, Input, rebuild},
     listing, notices,
     places::Places,
@@ -28,10 +28,11 @@ use crate::{
     tracer::Tracer,
     tracks, usage,
     view::{
-        self, BoardView, DoctorDocument, ErrorView, HooksAction, HooksPlan, HooksStatus, HostNote,
-        LanesDocument, Notification, NotificationsDocument, Problem, SCHEMA, SessionDetail, SessionDocument,
-        SessionsDocument, SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery, UsageDocument,
+        self, BoardView, ErrorView, HooksAction, HooksPlan, HooksStatus, LanesDocument, Notification,
+        NotificationsDocument, Problem, SCHEMA, SessionDetail, SessionDocument, SessionsDocument,
+        SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery, UsageDocument,
     },
+    way_out,
 };
 
 /// Everything that the engine tells, at one moment.
@@ -68,6 +69,8 @@ struct Shared {
     settings: SettingsFile,
     options: Options,
     places: Places,
+    /// Why nothing is kept, where that is so.
+    unusable: Option<ErrorView>,
     shelf: pricing::Shelf,
     out: watch::Sender<Arc<Snapshot>>,
     /// Where the engine of this process takes its inputs, while it runs.
@@ -122,7 +125,10 @@ impl Host {
                 let shared = Arc::clone(&shared);
                 move || shared.supervise(engine)
             })
-            .map_err(|e| io_error(&e))?;
+            .map_err(|e| ErrorView {
+                code: "io".to_owned(),
+                message: format!("No thread could be started: {e}. End some other programs, then try again."),
+            })?;
         Ok(Host { shared, thread: Some(thread) })
     }
 
@@ -269,25 +275,6 @@ impl Host {
         let (zone, now) = (self.time_zone(), self.snapshot());
         let what = (by, asked, format);
         self.asked(|reader| usage::export(reader, what, self.now(), &zone, &now.problems, folder))
-    }
-
-    /// What is wrong and what to do about it. Blocks.
-    ///
-    /// # Errors
-    /// `store` when the store fails.
-    pub fn doctor(&self) -> Result<DoctorDocument, ErrorView> {
-        self.doctor_with(&[])
-    }
-
-    /// The same with what only the asking host knows: what it notes on its board, it finds here, too.
-    ///
-    /// # Errors
-    /// `store` when the store fails.
-    pub fn doctor_with(&self, own: &[HostNote]) -> Result<DoctorDocument, ErrorView> {
-        let status = self.hooks().map(|hooks| hooks.status());
-        let tracing = self.tracer().and_then(|tracer| tracer.status());
-        let asked = doctor::Asked { status, tracing, places: &self.shared.places, own };
-        self.asked(|reader| doctor::document(reader, &self.snapshot(), &self.shared.config, &asked))
     }
 
     /// What installing, removing or undoing the hooks would change. Writes nothing. Blocks.
@@ -547,24 +534,22 @@ impl Drop for Host {
 
 impl Shared {
     fn new(config: Config, options: Options) -> Result<Shared, ErrorView> {
-        let places = Places::make(&config.data_dir).map_err(|e| ErrorView {
-            code: "io".to_owned(),
-            message: format!(
-                "The data folder {} can't be made: {e}. Let it be made there, or set AGENTHUB_DATA_DIR to a folder that you may \
-                 write.",
-                config.data_dir.display()
-            ),
-        })?;
+        let places = Places::made(&config)?;
         places.may_belong_to(&config.gemini_dir)?;
+        Ok(Shared::over(places, config, options))
+    }
+
+    fn over(places: Places, config: Config, options: Options) -> Shared {
         let since = options.clock.now();
         let settings = SettingsFile::new(&config.config_dir);
         let first = Snapshot { settings: Arc::new(settings.view(&settings.read())), ..Snapshot::default() };
-        Ok(Shared {
+        Shared {
             config,
             settings,
             options,
             shelf: pricing::Shelf::new(&places),
             places,
+            unusable: None,
             out: watch::channel(Arc::new(first)).0,
             mailbox: Mutex::new(None),
             stopping: Mutex::new(false),
@@ -573,16 +558,22 @@ impl Shared {
             tracks: Mutex::default(),
             address: Mutex::default(),
             since,
-        })
+        }
     }
 
     fn home(&self) -> agy::Home {
-        agy::Home::new(self.config.gemini_dir.clone()).with_private_copies_in(self.places.copies())
+        self.places.agy_home(&self.config.gemini_dir)
     }
 
     /// The engine, if nobody else runs one on this data folder.
     fn engine(&self) -> Result<Option<Engine>, ErrorView> {
-        let Some(lock) = self.places.lock().map_err(|e| self.places.unwritable(&e))? else { return Ok(None) };
+        let lock = match self.places.keeps_nothing() {
+            true => None,
+            false => match self.places.lock().map_err(|e| self.places.unwritable(&e))? {
+                None => return Ok(None),
+                held => held,
+            },
+        };
         Engine::open(&self.config, self.options.clone(), &self.places, lock, self.since, self.out.clone())
             .map(Some)
             .map_err(|e| store_error(&e))
@@ -658,28 +649,8 @@ pub(crate) fn not_found(id: &str) -> ErrorView {
 
 pub(crate) fn store_error(e: &store::StoreError) -> ErrorView {
     let code = if e.is_damage() { DAMAGED } else { "store" };
-    let message = way_out(e).map_or_else(|| e.to_string(), |way| format!("{e}. {way}"));
+    let message = way_out::of_store(e).map_or_else(|| e.to_string(), |way| format!("{e}. {way}"));
     ErrorView { code: code.to_owned(), message }
 }
 
 const DAMAGED: &str = "store_damaged";
-const IS_REBUILT: &str = "It is damaged, and is rebuilt from agy's files: try again in a moment.";
-const MAKE_ROOM: &str = "The disk is full: make room, then try again.";
-const TRY_AGAIN: &str = "Another program is writing in it: try again in a moment.";
-/// All that [`way_out`] says.
-pub(crate) const WAYS_OUT: [&str; 4] = [IS_REBUILT, MAKE_ROOM, TRY_AGAIN, doctor::SEE_TO_ROOM];
-
-/// What to do about it; `None` where the error says so itself.
-pub(crate) fn way_out(e: &store::StoreError) -> Option<&'static str> {
-    match e {
-        store::StoreError::Newer { .. } => None,
-        e if e.is_damage() => Some(IS_REBUILT),
-        e if e.is_full() => Some(MAKE_ROOM),
-        e if e.is_busy() => Some(TRY_AGAIN),
-        _ => Some(doctor::SEE_TO_ROOM),
-    }
-}
-
-fn io_error(e: &std::io::Error) -> ErrorView {
-    ErrorView { code: "io".to_owned(), message: e.to_string() }
-}

@@ -37,6 +37,7 @@ mod usage;
 pub mod view;
 pub mod watch;
 mod waterfall;
+mod way_out;
 
 pub use clock::Clock;
 pub use config::{Config, ConfigError, Overrides};
@@ -47,3 +48,4 @@ pub use logs::LogFile;
 pub use runs::{NewRun, RunRecord};
 pub use usage::{UsageQuery, csv as usage_csv};
 pub use view::UsageBy;
+pub use way_out::of_io as way_out_of;

@@ -4,9 +4,13 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use crate::view::ErrorView;
+use agenthub_agy as agy;
+use agenthub_store::InMemory;
+
+use crate::{Config, view::ErrorView, way_out};
 
 /// A lock between processes, held until it is dropped. It goes with its process, too.
 #[derive(Debug)]
@@ -34,10 +38,15 @@ impl Drop for Held {
     }
 }
 
+/// The other way out of a data folder that can't be used.
+const ANOTHER: &str = "Or use another folder (--data-dir or AGENTHUB_DATA_DIR).";
+
 /// Files in the data folder.
 #[derive(Clone, Debug)]
 pub struct Places {
     data_dir: PathBuf,
+    /// What stands in for the databases where nothing may be written; it goes with the last of these places.
+    memory: Option<Arc<InMemory>>,
 }
 
 impl Places {
@@ -47,7 +56,46 @@ impl Places {
     /// When it cannot be made.
     pub fn make(data_dir: &Path) -> io::Result<Places> {
         make_folder(data_dir)?;
-        Ok(Places { data_dir: data_dir.to_owned() })
+        Ok(Places::at(data_dir))
+    }
+
+    /// The same for whoever is told of an error.
+    ///
+    /// # Errors
+    /// `io` with what to do.
+    pub(crate) fn made(config: &Config) -> Result<Places, ErrorView> {
+        Places::make(&config.data_dir).map_err(|e| {
+            let here = config.data_dir.display();
+            let way = way_out::of_io(&e);
+            let message = format!("The data folder {here} can't be made: {e}. {way} {ANOTHER}");
+            ErrorView { code: "io".to_owned(), message }
+        })
+    }
+
+    /// Makes nothing.
+    pub(crate) fn at(data_dir: &Path) -> Places {
+        Places { data_dir: data_dir.to_owned(), memory: None }
+    }
+
+    /// Makes the folder if that can be, for those that mostly look.
+    pub(crate) fn tried(data_dir: &Path) -> Places {
+        // Whoever writes into it says why that can't be.
+        Places::make(data_dir).unwrap_or_else(|_| Places::at(data_dir))
+    }
+
+    /// The same places with databases in memory. Who is given these writes nothing into the folder.
+    pub(crate) fn with_memory(self, memory: InMemory) -> Places {
+        Places { memory: Some(Arc::new(memory)), ..self }
+    }
+
+    /// agy's home. Files of its that can't be read in place are copied into our folder, else into the system's temporary one.
+    pub(crate) fn agy_home(&self, gemini_dir: &Path) -> agy::Home {
+        let home = agy::Home::new(gemini_dir.to_owned());
+        if self.keeps_nothing() { home } else { home.with_private_copies_in(self.copies()) }
+    }
+
+    pub(crate) fn keeps_nothing(&self) -> bool {
+        self.memory.is_some()
     }
 
     pub fn data_dir(&self) -> &Path {
@@ -55,11 +103,17 @@ impl Places {
     }
 
     pub fn store(&self) -> PathBuf {
-        self.data_dir.join("agenthub.db")
+        match &self.memory {
+            Some(memory) => memory.store().to_owned(),
+            None => self.data_dir.join("agenthub.db"),
+        }
     }
 
     pub fn person(&self) -> PathBuf {
-        self.data_dir.join("person.db")
+        match &self.memory {
+            Some(memory) => memory.person().to_owned(),
+            None => self.data_dir.join("person.db"),
+        }
     }
 
     /// The price table that a sync fetched, with what held before.
@@ -130,9 +184,9 @@ impl Places {
         ErrorView {
             code: "io".to_owned(),
             message: format!(
-                "The data folder {} can't be written: {e}. Make it writable, or use another one (--data-dir or \
-                 AGENTHUB_DATA_DIR).",
-                self.data_dir.display()
+                "The data folder {} can't be written: {e}. {} {ANOTHER}",
+                self.data_dir.display(),
+                way_out::of_io(e)
             ),
         }
     }

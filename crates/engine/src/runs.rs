@@ -21,6 +21,7 @@ use crate::{
     places::Places,
     process::{Process, machine},
     view::ErrorView,
+    way_out,
 };
 
 /// What a person, and whoever reads the board, sees of a name.
@@ -95,7 +96,11 @@ impl RunRecord {
     pub fn begin(config: &Config, run: &NewRun<'_>) -> Result<RunRecord, ErrorView> {
         let failed = |e: io::Error, what: &Path| ErrorView {
             code: "io".to_owned(),
-            message: format!("The run can't be written down in {}: {e}.", what.display()),
+            message: format!(
+                "The run can't be written down in {}: {e}. {}",
+                what.display(),
+                way_out::of_io(&e)
+            ),
         };
         let places = Places::make(&config.data_dir).map_err(|e| failed(e, &config.data_dir))?;
         let folder = places.runs();

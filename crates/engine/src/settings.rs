@@ -19,6 +19,7 @@ use crate::{
         ErrorView, HostNote, NotificationSettings, SCHEMA, SettingProblem, Settings, SettingsView,
         ZoneSource, ZoneView,
     },
+    way_out,
 };
 
 const NAME: &str = "settings.json";
@@ -129,7 +130,10 @@ impl SettingsFile {
     pub(crate) fn edit(&self, patch: impl FnOnce(&Settings) -> Value) -> Result<Option<PathBuf>, ErrorView> {
         let bad = |key: &str, message: &str| error("bad_settings", format!("`{key}`: {message}"));
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        let says = |e: io::Error| self.says(&e);
+        let says = |e: io::Error| {
+            let says = self.says(&e);
+            ErrorView { message: format!("{} {}", says.message, way_out::of_io(&e)), ..says }
+        };
         fs::create_dir_all(folder).map_err(says)?;
         // Two programs that change two settings at once must not undo each other.
         let lock = fs::File::create(folder.join(".settings.lock")).map_err(says)?;
@@ -138,7 +142,7 @@ impl SettingsFile {
         let text = match self.text() {
             Ok(text) => text,
             Err(Unusable::Missing) => String::new(),
-            Err(Unusable::Unreadable(why)) => return Err(error("io", why)),
+            Err(Unusable::Unreadable(why)) => return Err(error("io", format!("{why} {CORRECT_IT}"))),
             Err(Unusable::Broken(_)) => {
                 broken = true;
                 String::new()
@@ -197,7 +201,8 @@ impl SettingsFile {
         match self.object() {
             Ok(mut object) => Ok(object.remove(name)),
             Err(Unusable::Missing) => Ok(None),
-            Err(Unusable::Unreadable(why) | Unusable::Broken(why)) => Err(why),
+            Err(Unusable::Unreadable(why)) => Err(format!("{why} {CORRECT_IT}")),
+            Err(Unusable::Broken(why)) => Err(why),
         }
     }
 

@@ -56,17 +56,10 @@ impl std::fmt::Debug for Tracer {
 
 impl Tracer {
     /// # Errors
-    /// When our data folder can't be made or is another home's.
+    /// When our data folder is another home's, or the current folder, from which paths may be relative, is unknown.
     pub fn new(config: &Config, clock: Clock) -> Result<Tracer, ErrorView> {
-        let io = |e: io::Error| ErrorView { code: "io".to_owned(), message: e.to_string() };
-        let absolute = |p: &Path| std::path::absolute(p).map_err(io);
-        let config = Config {
-            gemini_dir: absolute(&config.gemini_dir)?,
-            data_dir: absolute(&config.data_dir)?,
-            config_dir: absolute(&config.config_dir)?,
-            ..config.clone()
-        };
-        let places = Places::make(&config.data_dir).map_err(io)?;
+        let config = config.absolute()?;
+        let places = Places::tried(&config.data_dir);
         places.may_belong_to(&config.gemini_dir)?;
         let shelf = pricing::Shelf::new(&places);
         Ok(Tracer { config, places, clock, shelf })

@@ -40,11 +40,9 @@ impl Default for Limits {
     }
 }
 
-/// The queue could not be written or read: where, and why.
+/// The queue could not be written or read: where, and why. What to do about that is for whoever tells it.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "The queue of traces at {place} cannot be {what}: {why}. Is the disk full, or the folder another user's?"
-)]
+#[error("The queue of traces at {place} can't be {what}: {why}.")]
 pub struct QueueError {
     pub place: String,
     pub what: &'static str,

@@ -6,11 +6,11 @@ use std::{
 };
 
 use agenthub_core::{SessionId, Sighting, Tool, price::Book};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
+use rusqlite::{Connection, TransactionBehavior, config::DbConfig};
 
 use crate::{
-    Conversation, SessionRecord, calls, conversations, costs, deletions, hooks, listing, models, own_prices,
-    rollup, runs, sessions, writing::Writing,
+    Conversation, SessionRecord, calls, conversations, costs, deletions, hooks, listing, memory::READING,
+    models, own_prices, rollup, runs, sessions, writing::Writing,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -215,8 +215,7 @@ impl Store {
     /// When there is no store yet, or it cannot be opened.
     pub fn reader(path: &Path) -> Result<Store, StoreError> {
         let fail = |source| StoreError::Sqlite { path: path.to_owned(), source };
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(path, flags).map_err(fail)?;
+        let conn = Connection::open_with_flags(path, READING).map_err(fail)?;
         prepare(&conn).map_err(fail)?;
         Ok(Store {
             conn,

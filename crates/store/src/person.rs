@@ -6,10 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use agenthub_core::{SessionId, Time};
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, params};
 
 use crate::{
-    StoreError, notices,
+    StoreError,
+    memory::{READING, is_there},
+    notices,
     open::{self, is_damage, keep_aside},
     own_prices,
 };
@@ -196,12 +198,11 @@ impl PersonStore {
     /// # Errors
     /// When SQLite refuses.
     pub fn prices_in(path: &Path) -> Result<Vec<OwnPrice>, StoreError> {
-        if !path.exists() {
+        if !is_there(path) {
             return Ok(Vec::new());
         }
         let fail = |source| StoreError::Sqlite { path: path.to_owned(), source };
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(path, flags).map_err(fail)?;
+        let conn = Connection::open_with_flags(path, READING).map_err(fail)?;
         conn.busy_timeout(std::time::Duration::from_secs(5)).map_err(fail)?;
         let read = || -> rusqlite::Result<Vec<OwnPrice>> {
             // A file of an older AgentHub has no such table until it is next opened for writing.

@@ -1,9 +1,9 @@
 //! Titles and advice, by code. A code without its own has its words for a title.
 
-use crate::settings::{CORRECT_IT, NAME_IT_BACK};
-
-/// What to do where something could not be kept.
-pub(crate) const SEE_TO_ROOM: &str = "Check that the disk has room and the data folder can be written.";
+use crate::{
+    settings::{CORRECT_IT, NAME_IT_BACK},
+    way_out::SEE_TO_ROOM,
+};
 
 pub(super) fn plural<'a>(n: usize, one: &'a str, many: &'a str) -> &'a str {
     if n == 1 { one } else { many }
@@ -17,7 +17,7 @@ pub(super) fn title(code: &str) -> String {
         "schema_drift" => "agy's format",
         "store_rebuilt" => "Store rebuilt",
         "person_rebuilt" => "Your file rebuilt",
-        "source_failed" => "Data folder",
+        "source_failed" | "store_unusable" => "Data folder",
         "settings_reset" | "settings_unreadable" | "settings_bad" => "Settings",
         "time_zone" => "Time zone",
         "other_engine" => "Another AgentHub",
@@ -92,6 +92,7 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
             "Start a notification service, then send a test under Settings → Notifications."
         }
         "source_failed" => SEE_TO_ROOM,
+        "store_unusable" => "Do as it says. Until then no list of AgentHub's can be shown.",
         "unreadable_files" => "Every other session is complete. They are tried again when they change.",
         "undecodable_row" => {
             "The rest of those sessions counts. If there are many and they are new, update AgentHub."

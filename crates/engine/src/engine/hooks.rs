@@ -60,7 +60,10 @@ impl Engine {
             touched.extend(change.records.into_iter().map(|r| r.session));
             self.journal.took(batch, taken);
         }
-        if let Err(e) = self.journal.tidy(&mut self.store) {
+        // What only memory knows of it was not read for good.
+        if !self.places.keeps_nothing()
+            && let Err(e) = self.journal.tidy(&mut self.store)
+        {
             self.failed(&e);
         }
         for id in &touched {

@@ -81,7 +81,7 @@ impl Engine {
     /// Holds the data folder to this home, once agy is there: a home that was mistyped must not have it.
     fn bind_home(&mut self, listing: &agy::Listing) {
         let here = listing.problems.iter().all(|p| p.code != agy::ProblemCode::NoHome);
-        if self.bound || !here {
+        if self.bound || !here || self.places.keeps_nothing() {
             return;
         }
         match self.places.belongs_to(self.home.root()) {

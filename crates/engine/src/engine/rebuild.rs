@@ -4,7 +4,7 @@ use agenthub_core::Time;
 use agenthub_store as store;
 
 use super::{Engine, Journal};
-use crate::{convert, host::way_out, places::Places};
+use crate::{convert, places::Places, way_out};
 
 /// Stores that are damaged again and again lie on a disk that can't be helped by one more.
 const MOST_REBUILDS: u32 = 3;
@@ -13,7 +13,8 @@ impl Engine {
     pub(super) fn failed(&mut self, e: &store::StoreError) {
         tracing::error!("{e}");
         self.damaged |= e.damaged() == Some(&*self.places.store());
-        let said = format!("What was read could not be kept: {e}. {}", way_out(e).unwrap_or_default());
+        let said =
+            format!("What was read could not be kept: {e}. {}", way_out::of_store(e).unwrap_or_default());
         self.unkept = Some(said.clone());
         self.notes.insert("source_failed", said);
     }
@@ -35,7 +36,7 @@ impl Engine {
             Ok(aside) => aside,
             Err(e) => {
                 tracing::error!("{e}");
-                let way_out = way_out(&e).unwrap_or_default();
+                let way_out = way_out::of_store(&e).unwrap_or_default();
                 let said = format!("The damaged store could not be replaced: {e}. {way_out}");
                 self.notes.insert("source_failed", said);
                 return false;

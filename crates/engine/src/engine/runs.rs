@@ -177,7 +177,9 @@ impl Engine {
                     }
                     Life::None if record.run.facts.over().is_none() => {
                         record.join(RunFacts::from_loss(now));
-                        if let Err(e) = runs::lose(&folder, &id, now) {
+                        if !self.places.keeps_nothing()
+                            && let Err(e) = runs::lose(&folder, &id, now)
+                        {
                             tracing::warn!("the end of run {id} can't be written down: {e}");
                         }
                     }
@@ -196,6 +198,9 @@ impl Engine {
 
     /// Removes the records of runs that left the board long ago (at each pass).
     pub(super) fn forget_runs(&mut self) {
+        if self.places.keeps_nothing() {
+            return;
+        }
         let folder = self.runs.folder.clone();
         let since = self.clock.now().plus_ms(-self.windows.board_ms.saturating_add(KEPT_MS));
         let mut over: Vec<(Time, RunId)> =

@@ -9,6 +9,8 @@ use std::{
 
 use agenthub_agy::hooks::{Code, Line, LineKind, MOST_BYTES, Refusal, too_big};
 
+use crate::way_out;
+
 /// What stands at a path, behind all links.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -92,7 +94,7 @@ pub(super) fn refusal(e: &io::Error, path: &Path) -> Refusal {
             Code::NotAFile,
             format!("{path} is not a plain file in a folder ({e}). Move what is in the way, then try again."),
         ),
-        _ => Refusal::new(Code::Io, format!("{path}: {e}")),
+        _ => Refusal::new(Code::Io, format!("{path} can't be read or written: {e}. {}", way_out::of_io(e))),
     }
 }
 

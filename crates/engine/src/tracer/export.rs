@@ -16,12 +16,13 @@ use agenthub_otlp::{
 use super::{
     Tracer, TracingSettings,
     outbox::{Outbox, Spool, as_json, sender},
-    setup::{bad_request, refused},
+    setup::{bad_request, io, refused},
     standing::attempt,
 };
 use crate::{
     queries::{ambiguous, beginning, unread},
     view::{ErrorView, SCHEMA, TracingAttempt, TracingExport, TracingTest, TracingTests},
+    way_out,
 };
 
 /// So long the command waits for backends.
@@ -114,7 +115,7 @@ impl Tracer {
         let told = forest.told(&root, &|_| true).ok_or_else(|| {
             unread::conversation(&self.home(&surface), &root, "sent").unwrap_or_else(not_found)
         })?;
-        let io = |e: std::io::Error| ErrorView { code: "io".to_owned(), message: e.to_string() };
+        let unkept = |e: std::io::Error| io(format!("{e} {}", way_out::of_io(&e)));
         let queue = self.queue();
         let before: Vec<_> = enabled.iter().map(|id| queue.standing(id)).collect();
         let (mut spans, mut requests) = (0, Vec::new());
@@ -125,13 +126,13 @@ impl Tracer {
             if dry_run {
                 requests.extend(as_json(&settings, &trace));
             } else {
-                spool.put(&trace, None).map_err(io)?;
+                spool.put(&trace, None).map_err(unkept)?;
             }
         }
         let (mut destinations, mut ok) = (Vec::new(), true);
         if !dry_run {
             if let Some(why) = spool.file_failed.take() {
-                return Err(ErrorView { code: "io".to_owned(), message: why });
+                return Err(io(why));
             }
             let drained = all_of_it(&spool, Instant::now() + PATIENCE);
             // What another process sent for us counts, too.

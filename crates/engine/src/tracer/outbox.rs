@@ -16,7 +16,7 @@ use agenthub_otlp::{
 };
 
 use super::{Tracer, change::SetUp, settings::TracingSettings};
-use crate::view::ErrorView;
+use crate::{view::ErrorView, way_out};
 
 /// Takes turns, so that they outlive this process.
 pub(crate) trait Outbox {
@@ -145,7 +145,8 @@ impl Outbox for Spool<'_> {
         let sender = sender(&self.set_up.settings);
         for d in self.enabled() {
             let batches = Encoding::for_destination(d, sender.clone()).batches_of(trace, &wanted);
-            self.queue.put(&d.id, place, &batches, self.tracer.now()).map_err(io::Error::other)?;
+            let kept = self.queue.put(&d.id, place, &batches, self.tracer.now());
+            kept.map_err(|e| io::Error::new(e.why.kind(), e))?;
         }
         self.fresh = true;
         if let Some(path) = &self.set_up.settings.file {
@@ -154,11 +155,12 @@ impl Outbox for Spool<'_> {
             write_json_lines(&mut lines, &encoding.requests_of(trace, &wanted))?;
             // A file that can't be written holds up no backend; status and doctor say so.
             if let Err(e) = append(path, &lines) {
+                let said = format!("{} can't be written: {e}.", path.display());
                 if self.enabled().next().is_none() {
-                    return Err(e);
+                    return Err(io::Error::new(e.kind(), said));
                 }
                 tracing::warn!("traces can't be written to the file that was named: {e}");
-                self.file_failed = Some(format!("{} can't be written: {e}.", path.display()));
+                self.file_failed = Some(format!("{said} {}", way_out::of_io(&e)));
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agenthub_agy::Surface;
-use agenthub_otlp::{Preset, Queue, Refusal, Secrets};
+use agenthub_otlp::{Preset, Queue, Refusal, Secrets, queue::QueueError};
 use serde_json::{Value, json};
 
 use super::{
@@ -19,6 +19,7 @@ use crate::{
         ErrorView, HooksAction, HooksPlan, SCHEMA, TracingChange, TracingDestinationPatch, TracingPatch,
         TracingProblem, TracingSaved, TracingWish,
     },
+    way_out,
 };
 
 /// What `agenthub trace install` and the window say.
@@ -218,7 +219,7 @@ impl Tracer {
         }
         notes.extend(self.write(&before, &after, &said)?);
         if let Some(id) = gone {
-            self.queue().forget(&id).map_err(|e| io(e.to_string()))?;
+            self.queue().forget(&id).map_err(|e| Tracer::stays(&e))?;
         }
         if let Some(id) = anew {
             self.queue().retry(&id);
@@ -291,7 +292,7 @@ impl Tracer {
 
     fn write_secrets(&self, secrets: &Secrets) -> Result<(), ErrorView> {
         let path = self.secrets_path();
-        secrets.write(&path).map_err(|e| io(format!("{} can't be written: {e}.", path.display())))
+        secrets.write(&path).map_err(|e| io(format!("{} can't be written: {e}. {}", path.display(), way_out::of_io(&e))))
     }
 
     /// Switches tracing off: the hook goes, with its script. `purge`: destinations, secrets and all that waits, too.
@@ -399,14 +400,21 @@ impl Tracer {
         notes
     }
 
+    /// What to say when what waits can't be taken away.
+    fn stays(e: &QueueError) -> ErrorView {
+        io(format!("{e} {}", way_out::of_io(&e.why)))
+    }
+
     fn purge(&self) -> Result<(), ErrorView> {
-        let says = |path: &Path, e: &std::io::Error| io(format!("{} can't be removed: {e}.", path.display()));
+        let says = |path: &Path, e: &std::io::Error| {
+            io(format!("{} can't be removed: {e}. {}", path.display(), way_out::of_io(e)))
+        };
         let secrets = self.secrets_path();
         match std::fs::remove_file(&secrets) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(says(&secrets, &e)),
             _ => {}
         }
-        self.queue().purge().map_err(|e| io(e.to_string()))?;
+        self.queue().purge().map_err(|e| Tracer::stays(&e))?;
         let folder = self.places.tracing();
         match std::fs::remove_dir_all(&folder) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(says(&folder, &e)),
@@ -499,6 +507,6 @@ fn bad(key: &str, message: &str) -> ErrorView {
     ErrorView { code: "bad_settings".to_owned(), message: format!("`tracing.{key}`: {message}.") }
 }
 
-fn io(message: String) -> ErrorView {
+pub(super) fn io(message: String) -> ErrorView {
     ErrorView { code: "io".to_owned(), message }
 }

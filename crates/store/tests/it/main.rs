@@ -5,6 +5,7 @@ mod hooks;
 mod lanes;
 mod listing;
 mod m06_costs;
+mod memory;
 mod notices;
 mod opening;
 mod person;
