@@ -2,6 +2,7 @@
 //! costs no more than itself; written only when the person says so, and then only what they said.
 
 mod document;
+pub(crate) mod words;
 
 use std::{
     fs, io,
@@ -11,6 +12,7 @@ use std::{
 
 use agenthub_core::Windows;
 use jiff::{civil, tz::TimeZone};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -356,18 +358,48 @@ fn judge(object: &Map<String, Value>) -> (Settings, Vec<SettingProblem>) {
         let mut with = so_far.clone();
         let Some(slot) = path.iter().try_fold(&mut with, |v, key| v.get_mut(*key)) else { return };
         // A list would be taken for the fields of a section, in their order.
-        if slot.is_object() {
-            return problems
-                .push(SettingProblem { key: path.join("."), message: "it is an object".to_owned() });
-        }
-        *slot = value.clone();
-        let tried = serde_json::from_value::<Settings>(with.clone());
-        match tried.map_err(|e| e.to_string()).and_then(|s| s.check().map(|()| s)) {
+        let tried = if slot.is_object() {
+            Err(words::must_be("an object, `{…}`", value))
+        } else {
+            *slot = value.clone();
+            checked(&with).map_err(|e| match e {
+                Fault::Value(wanted) => words::must_be(&wanted, value),
+                Fault::Kind(e) => words::refused(&e, value),
+                // Which numbers may stand there is told by one that never may.
+                Fault::Number => {
+                    if let Some(slot) = path.iter().try_fold(&mut with, |v, key| v.get_mut(*key)) {
+                        *slot = u32::MAX.into();
+                    }
+                    match checked(&with) {
+                        Err(Fault::Value(wanted)) => words::must_be(&wanted, value),
+                        _ => words::must_be("a whole number", value),
+                    }
+                }
+            })
+        };
+        match tried {
             Ok(settings) => (values, so_far) = (settings, with),
             Err(message) => problems.push(SettingProblem { key: path.join("."), message }),
         }
     });
     (values, problems)
+}
+
+/// What keeps values from being settings.
+enum Fault {
+    /// It is of the right kind. With what it must be.
+    Value(String),
+    /// Something else than the whole number that must stand there.
+    Number,
+    Kind(serde_json::Error),
+}
+
+fn checked(values: &Value) -> Result<Settings, Fault> {
+    let settings = Settings::deserialize(values).map_err(|e| match words::is_about_a_whole_number(&e) {
+        true => Fault::Number,
+        false => Fault::Kind(e),
+    })?;
+    settings.check().map(|()| settings).map_err(Fault::Value)
 }
 
 /// Calls `try_one` for each value whose key is known, and for what stands in the place of a section.
@@ -414,16 +446,14 @@ fn names(patch: &Map<String, Value>, key: &str) -> bool {
 }
 
 impl Settings {
-    /// What each value may be, beyond its type.
+    /// Whether each value is one that may be, beyond its type; else what the first must be that is not.
     fn check(&self) -> Result<(), String> {
         within(self.board_hours, 1, 720)?;
         within(self.quiet_minutes_with_hooks, 1, 1_440)?;
         within(self.quiet_minutes_without_hooks, 1, 1_440)?;
         if let Some(name) = &self.time_zone {
-            TimeZone::get(name).map_err(|_| {
-                let name: String = name.chars().take(60).collect();
-                format!("`{name}` is no time zone; it is an IANA name such as `Europe/Berlin`, or null")
-            })?;
+            TimeZone::get(name)
+                .map_err(|_| "the IANA name of a time zone such as `Europe/Berlin`, or null".to_owned())?;
         }
         self.notifications.check()
     }
@@ -458,10 +488,10 @@ impl NotificationSettings {
     fn check(&self) -> Result<(), String> {
         within(self.min_turn_s, 0, 86_400)?;
         for text in [&self.quiet_hours.from, &self.quiet_hours.to] {
-            time_of_day(text).ok_or("it is a time of day such as `22:00`")?;
+            time_of_day(text).ok_or("a time of day such as `22:00`")?;
         }
         if self.muted_lanes.len() > 1_000 || self.muted_lanes.iter().any(|l| l.len() > 8_192) {
-            return Err("it is a list of at most 1000 ids of lanes".to_owned());
+            return Err("a list of at most 1000 ids of lanes".to_owned());
         }
         Ok(())
     }
@@ -478,7 +508,7 @@ fn within(value: u32, least: u32, most: u32) -> Result<(), String> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(format!("it is a whole number from {least} to {most}"))
+    Err(format!("a whole number from {least} to {most}"))
 }
 
 /// The zone in which days are cut (spec S8), and how it came to be.

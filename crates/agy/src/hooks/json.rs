@@ -99,12 +99,38 @@ pub fn fault(text: &str) -> Option<Fault> {
         "it ends too early: a bracket or a quotation mark is not closed".to_owned()
     } else {
         let said = e.to_string();
-        match said.split(" at line ").next().unwrap_or_default() {
-            "key must be a string" => "a name must stand here, between double quotes".to_owned(),
-            said => said.to_owned(),
-        }
+        in_plain_words(said.split(" at line ").next().unwrap_or_default()).to_owned()
     };
     Some(Fault { line: e.line().max(1), column, what })
+}
+
+/// What serde_json says of a text, for people who never heard of identifiers and escapes.
+fn in_plain_words(said: &str) -> &str {
+    match said {
+        "key must be a string" | "expected `\"`" => "a name must stand here, between double quotes",
+        "expected ident" => {
+            "this is no value: text stands between double quotes, and the only words without are `true`, `false` and `null`"
+        }
+        "expected value" => {
+            "a value must stand here: text between double quotes, a number, `true`, `false`, `null`, `[…]` or `{…}`"
+        }
+        "expected `:`" => "a colon must stand here, between a name and its value",
+        "expected `,` or `}`" => "a comma must stand here, or the `}` that ends the object",
+        "expected `,` or `]`" => "a comma must stand here, or the `]` that ends the list",
+        "trailing comma" => "there is a comma after the last entry; take it out",
+        "trailing characters" => "something stands behind the end; take it out",
+        "invalid number" => "this is no number as JSON has them",
+        "number out of range" => "this number is larger than any program could hold",
+        "invalid escape" => "behind `\\` stands nothing that may; a backslash itself is written `\\\\`",
+        "invalid unicode code point"
+        | "lone leading surrogate in hex escape"
+        | "unexpected end of hex escape" => "this `\\u` names no character",
+        "recursion limit exceeded" => "brackets are nested too deeply here",
+        said if said.starts_with("control character") => {
+            "a text goes over the end of its line, or has a tab in it; write `\\n` and `\\t` there, or close its quotation mark"
+        }
+        said => said,
+    }
 }
 
 /// Whether the reader stopped at a bracket that closes behind a comma.
@@ -306,7 +332,7 @@ mod tests {
             ("# mine\n{}", 1, 1, "comments are not allowed"),
             ("{'a': 1}", 1, 2, "between double quotes"),
             ("{\"a\": {\"b\": 1", 1, 13, "ends too early"),
-            ("{\"a\": 1 \"b\": 2}", 1, 9, "expected `,` or `}`"),
+            ("{\"a\": 1 \"b\": 2}", 1, 9, "a comma must stand here, or the `}`"),
             (" \n", 2, 1, "it is empty"),
         ] {
             let f = fault(text).unwrap();

@@ -30,6 +30,9 @@ pub(crate) struct Limits {
 /// The file has 3.5 MB in late 2026.
 pub(crate) const LIMITS: Limits = Limits { bytes: 32 << 20, patience: Duration::from_secs(60) };
 
+/// Characters of an address that is none.
+const LONGEST_SHOWN: usize = 200;
+
 /// The address to ask: `AGENTHUB_PRICES_URL`, for those who keep a mirror, else LiteLLM's.
 pub(crate) fn url() -> String {
     std::env::var("AGENTHUB_PRICES_URL").ok().filter(|u| !u.is_empty()).unwrap_or_else(|| URL.to_owned())
@@ -42,8 +45,21 @@ fn failed(code: &str, message: String) -> ErrorView {
 /// The file's text.
 ///
 /// # Errors
-/// `sync_unreachable`, `sync_timeout`, `sync_redirect`, `sync_status`, `sync_not_prices`, `sync_short`, `sync_too_large`.
+/// `bad_request` for an address that is none; `sync_unreachable`, `sync_timeout`, `sync_redirect`, `sync_status`, `sync_not_prices`, `sync_short`, `sync_too_large`.
 pub(crate) fn fetch(url: &str, limits: Limits) -> Result<String, ErrorView> {
+    let is_web = ["http://", "https://"]
+        .iter()
+        .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    if !is_web {
+        return Err(failed(
+            "bad_request",
+            format!(
+                "Prices are fetched from an address that begins with `http://` or `https://`, and AGENTHUB_PRICES_URL is \
+                 `{}`. Correct it, or take it away for LiteLLM's own file.",
+                url.chars().take(LONGEST_SHOWN).collect::<String>().escape_debug()
+            ),
+        ));
+    }
     let tls = TlsConfig::builder()
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .root_certs(RootCerts::PlatformVerifier)

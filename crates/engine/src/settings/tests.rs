@@ -61,6 +61,17 @@ fn p3_a_slip_of_the_hand_is_said_in_plain_words_with_its_place() {
         ),
         ("[]", "the whole must be one object, `{…}`"),
         ("", "line 1, column 1: it is empty"),
+        ("{\"start_at_login\": tru}", "`true`, `false` and `null`"),
+        ("{\"start_at_login\": yes}", "a value must stand here"),
+        ("{\"time_zone\": 'UTC'}", "text between double quotes"),
+        ("{\"time_zone\" \"UTC\"}", "a colon must stand here"),
+        ("{\"board_hours\": 4 \"time_zone\": null}", "a comma must stand here, or the `}`"),
+        ("{\"notifications\": {\"muted_lanes\": [1 2]}}", "a comma must stand here, or the `]`"),
+        ("{time_zone: null}", "a name must stand here, between double quotes"),
+        ("{} {}", "something stands behind the end"),
+        ("{\"board_hours\": 04}", "no number"),
+        ("{\"time_zone\": \"a\nb\"}", "goes over the end of its line"),
+        (r#"{"time_zone": "C:\Users"}"#, "a backslash itself is written `\\\\`"),
     ] {
         let p = Place::with(text.as_bytes());
         for r in [p.file.read(), p.rested().file.read()] {
@@ -121,6 +132,26 @@ fn p3_a_bad_value_costs_no_more_than_itself() {
     assert_eq!(r.values, right);
     assert_eq!(p.text(), text, "the file is not rewritten because of it");
     assert_eq!(r.notes().iter().map(|n| n.code.as_str()).collect::<Vec<_>>(), ["settings_bad"]);
+    let said = |key: &str| r.problems.iter().find(|p| p.key == key).unwrap().message.as_str();
+    for (key, words) in [
+        ("board_hours", "it must be a whole number from 1 to 720, and is 0"),
+        ("quiet_minutes_with_hooks", "it must be a whole number from 1 to 1440, and is \"ten\""),
+        ("start_at_login", "it must be `true` or `false`, and is 1"),
+        ("refresh_hooks", "it must be `true` or `false`, and is null"),
+        ("notifications.ready.sound", "it must be `true` or `false`, and is \"loud\""),
+        ("notifications.waiting", "it must be an object, `{…}`, and is a list"),
+        ("notifications.min_turn_s", "it must be a whole number from 0 to 86400, and is 86401"),
+        ("notifications.quiet_hours.from", "it must be a time of day such as `22:00`, and is \"25:00\""),
+        ("notifications.muted_lanes", "each entry of the list must be text in double quotes"),
+        ("prices.weekly_sync", "it must be `true` or `false`, and is 1.5"),
+    ] {
+        assert_eq!(said(key), words, "{key}");
+    }
+    assert!(
+        said("time_zone").starts_with("it must be the IANA name of a time zone"),
+        "{}",
+        said("time_zone")
+    );
 }
 
 #[test]

@@ -7,9 +7,10 @@ use agenthub_agy::Surface;
 use agenthub_core::Time;
 use agenthub_otlp::Destination;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::privacy::Content;
+use crate::settings::words::{must_be, refused};
 
 /// How a user is named in traces (spec R9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,8 +60,8 @@ impl TracingSettings {
         let object = match section {
             None | Some(Value::Null) => &empty,
             Some(Value::Object(o)) => o,
-            Some(_) => {
-                let message = "it is an object; defaults stand in".to_owned();
+            Some(other) => {
+                let message = format!("{}; defaults stand in", must_be("an object, `{…}`", other));
                 problems.push(Problem { key: "tracing".to_owned(), message });
                 &empty
             }
@@ -91,24 +92,26 @@ impl TracingSettings {
             let key = || format!("tracing.destinations.{n}");
             let wrong = match serde_json::from_value::<Destination>(one.clone()) {
                 Ok(d) if settings.destinations.iter().any(|o| o.id == d.id) => {
-                    format!("the name `{}` is taken by an earlier one", d.id)
+                    vec![(key(), format!("the name `{}` is taken by an earlier one", d.id))]
                 }
                 Ok(d) => {
                     typos(d.unknown.keys(), &DESTINATION, &key(), &mut problems);
                     settings.destinations.push(d);
                     continue;
                 }
-                Err(e) => e.to_string(),
+                Err(e) => faults(&one, &e, &key()),
             };
-            problems.push(Problem { key: key(), message: format!("{wrong}; nothing is sent there") });
+            problems.extend(wrong.into_iter().map(|(key, message)| {
+                let message = format!("{message}; nothing is sent there");
+                Problem { key, message }
+            }));
             settings.strangers.push(one);
         }
         typos(object.keys(), &TRACING, "tracing", &mut problems);
         typos(written.keys(), &CONTENT, "tracing.content", &mut problems);
-        if settings.file.as_ref().is_some_and(|f| !f.is_absolute()) {
-            let message = "it is an absolute path".to_owned();
+        if let Some(file) = settings.file.take_if(|f| !f.is_absolute()) {
+            let message = must_be("a whole path", &Value::from(file.to_string_lossy()));
             problems.push(Problem { key: "tracing.file".to_owned(), message });
-            settings.file = None;
         }
         (settings, problems)
     }
@@ -154,6 +157,23 @@ const DESTINATION: [&str; 11] = [
     "project",
 ];
 
+/// What is wrong in what should be a destination: each value that can't be, by its key, else what the whole lacks.
+fn faults(one: &Value, e: &serde_json::Error, key: &str) -> Vec<(String, String)> {
+    let whole = || vec![(key.to_owned(), refused(e, one))];
+    let Value::Object(fields) = one else { return whole() };
+    let sound = json!({ "id": "x", "endpoint": "" });
+    let found: Vec<_> = fields
+        .iter()
+        .filter_map(|(name, value)| {
+            let mut with = sound.clone();
+            with.as_object_mut()?.insert(name.clone(), value.clone());
+            let e = Destination::deserialize(&with).err()?;
+            Some((format!("{key}.{name}"), refused(&e, value)))
+        })
+        .collect();
+    if found.is_empty() { whole() } else { found }
+}
+
 /// An unknown key may be a later version's, so it stays and means nothing; one that is almost a known one is a slip of the
 /// person's, who waits for it to work.
 fn typos<'k>(
@@ -186,7 +206,8 @@ fn content(object: &Map<String, Value>, problems: &mut Vec<Problem>) -> Content 
     if (1..=Content::MOST).contains(&content.longest) {
         return content;
     }
-    let message = format!("it is a whole number from 1 to {}; the default stands in", Content::MOST);
+    let wanted = format!("a whole number from 1 to {}", Content::MOST);
+    let message = format!("{}; the default stands in", must_be(&wanted, &content.longest.into()));
     problems.push(Problem { key: "tracing.content.longest".to_owned(), message });
     Content { longest: Content::LONGEST, ..content }
 }
@@ -209,7 +230,7 @@ impl Field<'_> {
         match serde_json::from_value(value.clone()) {
             Ok(value) => Some(value),
             Err(e) => {
-                let message = format!("{e}; the default stands in");
+                let message = format!("{}; the default stands in", refused(&e, value));
                 self.problems.push(Problem { key: format!("{}.{key}", self.place), message });
                 None
             }
@@ -259,6 +280,29 @@ mod tests {
         {
             let (s, _) = of(json!({"content": {"prompts": true, "answers": "yes", "longest": longest}}));
             assert_eq!(s.content, Content { prompts: true, longest: counts, ..Content::default() });
+        }
+        let (_, problems) = TracingSettings::of(Some(&json!({
+            "enabled": "yes", "content": {"longest": 0}, "file": "here", "user": 5,
+            "destinations": [
+                {"id": "a", "endpoint": "http://localhost:4318", "timeout_s": "abc", "gzip": 1},
+                {"id": "A b", "endpoint": "http://localhost:4318"}, {"id": "c"}, 7
+            ]
+        })));
+        let told: Vec<String> = problems.iter().map(|p| format!("{} {}", p.key, p.message)).collect();
+        let wanted = [
+            "tracing.enabled it must be `true` or `false`, and is \"yes\"",
+            "tracing.user it must be text in double quotes, and is 5",
+            "tracing.content.longest it must be a whole number from 1 to 200000, and is 0",
+            "tracing.destinations.0.gzip it must be `true` or `false`, and is 1; nothing is sent there",
+            "tracing.destinations.0.timeout_s it must be a whole number, and is \"abc\"; nothing is sent there",
+            "tracing.destinations.1.id A destination's id has 1 to 40 small letters, digits and `-`",
+            "tracing.destinations.2 it lacks `endpoint`; nothing is sent there",
+            "tracing.destinations.3 it must be an object, `{…}`, and is 7; nothing is sent there",
+            "tracing.file it must be a whole path, and is \"here\"",
+        ];
+        assert_eq!(told.len(), wanted.len(), "{told:#?}");
+        for (told, wanted) in told.iter().zip(wanted) {
+            assert!(told.starts_with(wanted), "{told}\n{wanted}");
         }
         assert_eq!(s.destinations.len(), 1);
         assert!(!s.wants(&Surface::named("antigravity-ide").unwrap()) && s.wants(&Surface::CLI));

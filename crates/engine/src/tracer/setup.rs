@@ -292,7 +292,9 @@ impl Tracer {
 
     fn write_secrets(&self, secrets: &Secrets) -> Result<(), ErrorView> {
         let path = self.secrets_path();
-        secrets.write(&path).map_err(|e| io(format!("{} can't be written: {e}. {}", path.display(), way_out::of_io(&e))))
+        secrets
+            .write(&path)
+            .map_err(|e| io(format!("{} can't be written: {e}. {}", path.display(), way_out::of_io(&e))))
     }
 
     /// Switches tracing off: the hook goes, with its script. `purge`: destinations, secrets and all that waits, too.

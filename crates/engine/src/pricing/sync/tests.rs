@@ -78,6 +78,24 @@ fn at(text: &str) -> Time {
 }
 
 #[test]
+fn m1_an_address_that_no_prices_are_fetched_from_is_called_that() {
+    for url in
+        ["file:///home/me/prices.json", "ftp://example.com/x", "prices.json", "", "/prices.json", "http:/x"]
+    {
+        let e = fetch(url, QUICK).unwrap_err();
+        assert_eq!(e.code, "bad_request", "{url}: {e:?}");
+        for words in
+            [&format!("`{url}`"), "`http://` or `https://`", "AGENTHUB_PRICES_URL", "stay as they were"]
+        {
+            assert!(e.message.contains(words), "{url}: {e:?}");
+        }
+    }
+    let answer = http("200 OK", "", "{}");
+    let url = server(Some(answer)).replace("http://", "HTTP://");
+    assert_eq!(fetch(&url, QUICK).unwrap(), "{}");
+}
+
+#[test]
 fn m1_a_bad_answer_never_replaces_a_good_table() {
     let whole = litellm_file(|_, _| {});
     let json = "content-type: text/plain; charset=utf-8\r\n";
