@@ -266,6 +266,57 @@ fn m4_a_change_says_what_it_does_to_models_that_an_alias_leads_to_it() {
 }
 
 #[test]
+fn m4_what_is_set_by_a_label_holds_though_something_stands_for_the_id() {
+    const LABEL: &str = "Gemini 4 Preview (High)";
+    let rig = Rig::new();
+    session(&rig, &[NEXT]);
+    let set = |name: &str, price: &[&str]| {
+        rig.json(&[&["pricing", "set", name][..], price, &["--json"]].concat())["model"].clone()
+    };
+    let stands = || {
+        let all = rig.json(&["pricing", "list", "--json"])["models"].clone();
+        all.as_array().unwrap().iter().find(|m| m["model"] == NEXT_ID).unwrap().clone()
+    };
+    set(NEXT_ID, &["--alias", "gemini-3.8-flash"]);
+    let set_by_label = set(LABEL, &["--input", "7", "--output", "9"]);
+    assert_eq!((&set_by_label["model"], &set_by_label["price"]["by"]), (&json!(NEXT_ID), &json!("own")));
+    assert_eq!(stands()["own"]["rates"]["input"], "7", "{}", stands());
+    set(LABEL, &["--alias", "gemini-3.8-flash"]);
+    assert_eq!(stands()["price"]["by"], "own_alias");
+    // By either name it is taken back, and nothing is left behind.
+    rig.json(&["pricing", "unset", LABEL, "--json"]);
+    assert!(stands()["own"].is_null() && stands()["price"].is_null(), "{}", stands());
+    set(LABEL, &["--input", "7"]);
+    rig.json(&["pricing", "unset", NEXT_ID, "--json"]);
+    assert!(stands()["own"].is_null(), "{}", stands());
+    assert_eq!(rig.json(&["pricing", "status", "--json"])["models_own"], 0);
+}
+
+#[test]
+fn m4_a_label_of_an_id_that_has_others_is_refused_where_the_id_counts_first() {
+    // Two labels of one id.
+    let (high, low, id) = ("Gemini 3.1 Pro (High)", "Gemini 3.1 Pro (Low)", "gemini-pro-default");
+    let rig = Rig::new();
+    session(&rig, &[1016, 1036]);
+    let row = |label: &str| {
+        let all = rig.json(&["pricing", "list", "--json"])["models"].clone();
+        all.as_array().unwrap().iter().find(|m| m["model_label"] == label).unwrap().clone()
+    };
+    // Without anything for the id each label has its own.
+    rig.json(&["pricing", "set", high, "--input", "7", "--json"]);
+    assert_eq!((&row(high)["price"]["by"], row(low)["own"].is_null()), (&json!("own"), true));
+    rig.json(&["pricing", "unset", high, "--json"]);
+    rig.json(&["pricing", "set", id, "--alias", "gemini-3.8-flash", "--json"]);
+    for args in [&["set", low, "--input", "7"][..], &["set", low, "--alias", "gemini-3.8-flash"], &["unset", low]] {
+        let (status, said) = answer(rig.command(&[&["pricing"][..], args, &["--json"]].concat()));
+        let message = said["error"]["message"].as_str().unwrap();
+        assert_eq!((status, &said["error"]["code"]), (Some(2), &json!("bad_request")), "{said}");
+        assert!(message.contains(&format!("agenthub pricing unset {id}")) && message.contains(low), "{message}");
+    }
+    assert_eq!(row(low)["price"]["by"], "own_alias");
+}
+
+#[test]
 fn m4_an_alias_of_itself_or_in_a_circle_is_called_that() {
     let rig = Rig::new();
     let refused = |args: &[&str]| {

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use agenthub_core::price::{Own, Rate};
+use agenthub_core::{
+    Model,
+    price::{Own, Rate},
+};
 use agenthub_store::{self as store, By, Used};
 
 use super::{Host, store_error};
@@ -55,16 +58,25 @@ impl Host {
     /// Sets a model's price, or the row that prices it; both hold for all of its calls, at once. Answers how the model
     /// stands then; `None` when no call names it yet. Blocks.
     ///
+    /// What is set for an id counts before what is set for a label. So by a label that has one id, what is set for that id
+    /// already is replaced; else what is set would change nothing.
+    ///
     /// # Errors
-    /// `bad_request` for rates that are none, or an alias that leads to no price; `store` when it cannot be written down.
+    /// `bad_request` for rates that are none, an alias that leads to no price, or a label whose id has others, too, and has
+    /// something set already; `store` when it cannot be written down.
     pub fn set_price(&self, model: &str, price: &OwnPrice) -> Result<Option<PricedModel>, ErrorView> {
         let model = model.trim();
         if model.is_empty() || model.chars().count() > LONGEST_NAME || model.chars().any(char::is_control) {
             return Err(bad(format!("`{}` is no name of a model.", model.escape_debug())));
         }
+        let name = &match self.set_by_id(model)? {
+            SetById::Not => model.to_owned(),
+            SetById::Alone(id) => id,
+            SetById::Shared(ids) => return Err(counts_before(model, &ids)),
+        };
         let row = match (&price.alias, &price.rates) {
-            (Some(alias), None) => self.alias(model, alias.trim())?,
-            (None, Some(rates)) => own_rates(model, rates)?,
+            (Some(alias), None) => self.alias(name, alias.trim())?,
+            (None, Some(rates)) => own_rates(name, rates)?,
             _ => return Err(bad("Give a model either rates or an alias.".to_owned())),
         };
         let at = self.now();
@@ -76,7 +88,8 @@ impl Host {
     /// Takes back what `set_price` set. Blocks.
     ///
     /// # Errors
-    /// `not_found` when nothing was set; `store` when it cannot be written down.
+    /// `not_found` when nothing was set; `bad_request` for a label whose id has others, too, and has what was set; `store` when
+    /// it cannot be written down.
     pub fn clear_price(&self, model: &str) -> Result<Option<PricedModel>, ErrorView> {
         let model = model.trim();
         let book = self.prices()?.book;
@@ -86,6 +99,10 @@ impl Host {
         let mut names: Vec<String> =
             named.filter_map(|u| book.own(&u.model)).map(|(name, _)| name.to_owned()).collect();
         names.insert(0, model.to_owned());
+        let by_id = self.set_by_id(model)?;
+        if let SetById::Alone(id) = &by_id {
+            names.push(id.clone());
+        }
         let mut cleared = false;
         for name in names {
             self.say(|p| {
@@ -97,9 +114,33 @@ impl Host {
                 return self.priced_model(model);
             }
         }
-        Err(ErrorView {
-            code: "not_found".to_owned(),
-            message: format!("No price or alias of yours is set for `{model}`."),
+        match by_id {
+            SetById::Shared(ids) => Err(counts_before(model, &ids)),
+            SetById::Not | SetById::Alone(_) => Err(ErrorView {
+                code: "not_found".to_owned(),
+                message: format!("No price or alias of yours is set for `{model}`."),
+            }),
+        }
+    }
+
+    /// Whether what prices the models of this label is set for their ids.
+    fn set_by_id(&self, label: &str) -> Result<SetById, ErrorView> {
+        let book = self.prices()?.book;
+        let used = self.models_used()?;
+        let has_label = |m: &Model| m.label.as_deref() == Some(label);
+        let set_for = |m: &Model| book.own(m).map(|(name, _)| name.to_owned()).filter(|name| name != label);
+        let mut ids: Vec<String> =
+            used.iter().filter(|u| has_label(&u.model)).filter_map(|u| set_for(&u.model)).collect();
+        ids.sort();
+        ids.dedup();
+        // All that is priced by what is set for that id.
+        let is_alone = |id: &String| {
+            used.iter().filter(|u| set_for(&u.model).as_ref() == Some(id)).all(|u| has_label(&u.model))
+        };
+        Ok(match ids.as_slice() {
+            [] => SetById::Not,
+            [id] if is_alone(id) => SetById::Alone(id.clone()),
+            _ => SetById::Shared(ids),
         })
     }
 
@@ -203,6 +244,25 @@ impl Host {
         }
         Ok(())
     }
+}
+
+/// Where that stands which prices the models of a label, if the person set it for their ids.
+enum SetById {
+    Not,
+    /// For this id, which has no other label.
+    Alone(String),
+    /// For these, of which one has other labels, or which are several.
+    Shared(Vec<String>),
+}
+
+fn counts_before(label: &str, ids: &[String]) -> ErrorView {
+    let names: Vec<String> = ids.iter().map(|id| format!("`{id}`")).collect();
+    let first = ids.first().map_or("", String::as_str);
+    bad(format!(
+        "`{label}` is a label of {}, for which something of yours is set. That counts first, and not for this label alone. Set a \
+         price or an alias for the id, or take that back first: `agenthub pricing unset {first}`.",
+        names.join(" and ")
+    ))
 }
 
 fn own_rates(model: &str, r: &PriceRates) -> Result<store::OwnPrice, ErrorView> {
