@@ -98,6 +98,9 @@ fn m4_u29_an_own_price_or_alias_is_effective_at_once_and_can_be_taken_back() {
     let text = String::from_utf8(rig.agenthub(&["sessions"]).stdout).unwrap();
     assert!(text.contains("no price") && !text.contains("$0"), "{text}");
     assert!(text.contains("list prices, not a bill") && text.contains(NEXT_ID), "{text}");
+    let foot = format!("tokens of {NEXT_ID} have no price and are in none: `agenthub pricing set`");
+    let one = String::from_utf8(rig.agenthub(&["session", &id]).stdout).unwrap();
+    assert!(text.contains(&foot) && one.contains(&foot), "{text}{one}");
     let listed = rig.json(&["pricing", "list", "--json"]);
     assert_eq!(listed["models"][0]["model"], NEXT_ID, "what has no price comes first");
     assert!(listed["models"][0]["price"].is_null() && listed["models"][0]["hint"].is_string());
@@ -157,7 +160,7 @@ fn m3_a_price_for_a_placeholder_is_of_the_calls_alone_that_have_no_other_name() 
     assert_eq!(session()["unpriced_models"], json!([NUMBER]));
     assert_eq!(session()["models"][0]["model"], NAMED, "of a number's names the one that says something");
     let text = String::from_utf8(rig.agenthub(&["session", &id]).stdout).unwrap();
-    assert!(text.contains(&format!("No price: {NUMBER}")), "{text}");
+    assert!(text.contains(&format!("tokens of {NUMBER} have no price")), "{text}");
 
     for how in [&["--input", "100", "--output", "100"][..], &["--alias", "gemini-3.8-flash"]] {
         let set = rig.json(&[&["pricing", "set", NUMBER][..], how, &["--json"]].concat());

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use agenthub_core::words::plural;
 use agenthub_engine::view::{State, Tokens};
 
 /// Writes `text` and a line end.
@@ -80,6 +81,11 @@ pub(crate) fn tokens(t: Option<&Tokens>) -> String {
     t.map_or_else(|| "–".to_owned(), |t| count(t.total))
 }
 
+/// `812 tokens`, `1 token`, `1.12 M tokens`.
+pub(crate) fn token_words(n: u64) -> String {
+    format!("{} {}", count(n), plural(n, "token", "tokens"))
+}
+
 /// Rounded, half up, as the window's lists are (`ui/src/model/format.ts`).
 pub(crate) fn count(n: u64) -> String {
     // In units of so many, rounded, with so many digits behind the point.
@@ -143,6 +149,7 @@ mod tests {
             assert_eq!(count(n), text);
         }
         assert_eq!(tokens(None), "–");
+        assert_eq!([1, 2, 1_500].map(token_words), ["1 token", "2 tokens", "2 k tokens"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The documents as people read them in a terminal.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use agenthub_core::words::{counted, plural};
 use agenthub_engine::Host;
 use agenthub_engine::pricing::shown;
 use agenthub_engine::view::{
@@ -10,7 +11,7 @@ use agenthub_engine::view::{
 };
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::out::{age, count, cut, safe, shape, tokens, word};
+use crate::out::{age, count, cut, safe, shape, token_words, tokens, word};
 
 fn table(head: &[&str]) -> Table {
     let mut t = Table::new();
@@ -32,19 +33,50 @@ pub(crate) fn cost(usd: Option<&str>, unpriced: u64, used: bool) -> String {
     if used { shown(usd, unpriced) } else { "–".to_owned() }
 }
 
-/// What costs are, and which models have none.
-fn about_costs(unpriced: &[&str]) -> String {
+/// So many models are named.
+const NAMED: usize = 5;
+
+/// What has no price, by model, the most first.
+fn without_price<'a>(sessions: impl Iterator<Item = &'a Session>) -> Vec<(&'a str, u64)> {
+    let mut by_model: BTreeMap<&str, u64> = BTreeMap::new();
+    for s in sessions {
+        // Calls that only agy's number names stand with those of a model of that number, which may have a price.
+        let nameless = s.unpriced_models.iter().find(|name| s.models.iter().all(|m| m.model != **name));
+        for m in s.models.iter().filter(|m| m.tokens_unpriced > 0) {
+            let is_its_own = s.unpriced_models.contains(&m.model) || !m.unpriced_parts.is_empty();
+            let name = nameless.filter(|_| !is_its_own).unwrap_or(&m.model);
+            let sum = by_model.entry(name).or_default();
+            *sum = sum.saturating_add(m.tokens_unpriced);
+        }
+    }
+    let mut all: Vec<_> = by_model.into_iter().collect();
+    all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    all
+}
+
+/// What costs are, and whose tokens are in none.
+fn about_costs(without: &[(&str, u64)]) -> String {
     let mut out = "Costs are list prices, not a bill.".to_owned();
-    if !unpriced.is_empty() {
-        let names: Vec<String> = unpriced.iter().take(5).map(|m| cut(m, 60)).collect();
-        let more =
-            if unpriced.len() > 5 { format!(" and {} more", unpriced.len() - 5) } else { String::new() };
+    if !without.is_empty() {
+        let named: Vec<String> =
+            without.iter().take(NAMED).map(|(m, n)| format!("{} of {}", token_words(*n), cut(m, 60))).collect();
+        let more = match without.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!(" and some of {}", counted(n, "more model", "more models")),
+        };
+        let all = without.iter().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
         out.push_str(&format!(
-            " No price: {}{more}. `agenthub pricing set` gives a model one.",
-            names.join(", ")
+            " {}{more} {}: `agenthub pricing set` gives a model one.",
+            named.join(", "),
+            in_no_cost(all)
         ));
     }
     out
+}
+
+/// What is said of so many tokens without a price.
+fn in_no_cost(tokens: u64) -> &'static str {
+    plural(tokens, "has no price and is in none", "have no price and are in none")
 }
 
 fn rendered(t: &Table) -> String {
@@ -84,6 +116,14 @@ pub(crate) fn lanes(board: &BoardView, now: jiff::Timestamp) -> String {
     if !board.lanes.is_empty() {
         out.push('\n');
         out.push_str(&rendered(&t));
+    }
+    let without = board.lanes.iter().fold(0, |sum: u64, l| sum.saturating_add(l.lane.tokens_unpriced_today));
+    if without > 0 {
+        out.push_str(&format!(
+            "\n{} of today {}: `agenthub pricing list` says which.",
+            token_words(without),
+            in_no_cost(without)
+        ));
     }
     for n in &board.notes {
         out.push_str(&format!("\n{}", n.message));
@@ -129,19 +169,17 @@ pub(crate) fn sessions(doc: &SessionsDocument, now: jiff::Timestamp) -> String {
         n => format!(", of them {}", counted(n, "sub-agent", "sub-agents")),
     };
     let totals = format!(
-        "{}{inside} · {} · {} tokens{} · {}",
+        "{}{inside} · {} · {}{} · {}",
         counted(doc.totals.sessions, "session", "sessions"),
         counted(doc.totals.calls, "call", "calls"),
-        count(doc.totals.tokens.total),
+        token_words(doc.totals.tokens.total),
         unknown(doc.totals.calls_without_usage),
         cost(doc.totals.cost_usd.as_deref(), doc.totals.tokens_unpriced, doc.totals.tokens.total > 0),
     );
-    let unpriced: BTreeSet<&str> =
-        doc.sessions.iter().flat_map(|s| s.unpriced_models.iter().map(String::as_str)).collect();
     let costs = if doc.sessions.is_empty() {
         String::new()
     } else {
-        about_costs(&unpriced.into_iter().collect::<Vec<_>>())
+        about_costs(&without_price(doc.sessions.iter()))
     };
     [rendered(&t), totals, costs, problems(&agenthub_engine::problem_groups(&doc.problems))]
         .into_iter()
@@ -184,8 +222,8 @@ pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
     let state = session_standing(s);
     let used = if called(s) {
         format!(
-            "{} tokens{} · {}",
-            tokens(s.tokens.as_ref()),
+            "{}{} · {}",
+            s.tokens.as_ref().map_or_else(|| "– tokens".to_owned(), |t| token_words(t.total)),
             unknown(s.calls_without_usage),
             cost(s.cost_usd.as_deref(), s.tokens_unpriced, s.tokens.is_some())
         )
@@ -239,8 +277,8 @@ pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
         ]);
     }
     if !s.models.is_empty() {
-        let unpriced: Vec<&str> = s.unpriced_models.iter().map(String::as_str).collect();
-        out.push_str(&format!("\n\n{}\n{}", rendered(&models), about_costs(&unpriced)));
+        let costs = about_costs(&without_price(std::iter::once(s)));
+        out.push_str(&format!("\n\n{}\n{costs}", rendered(&models)));
     }
     for w in &s.warnings {
         out.push_str(&format!("\n△ {}", safe(&agenthub_engine::warning_words(&w.code, w.count))));
@@ -382,8 +420,9 @@ pub(crate) fn usage(doc: &UsageDocument, days: bool) -> String {
     out.push_str("\nCosts are list prices, not a bill.");
     if doc.totals.tokens_unpriced > 0 {
         out.push_str(&format!(
-            " {} tokens have no price and are in none: `agenthub pricing list` says which.",
-            count(doc.totals.tokens_unpriced)
+            " {} {}: `agenthub pricing list` says which.",
+            token_words(doc.totals.tokens_unpriced),
+            in_no_cost(doc.totals.tokens_unpriced)
         ));
     }
     if !doc.problems.is_empty() {
@@ -419,11 +458,6 @@ fn called(s: &Session) -> bool {
 /// What a sum of tokens leaves out.
 fn unknown(calls: u32) -> String {
     if calls == 0 { String::new() } else { format!(" · {} without usage", counted(calls, "call", "calls")) }
-}
-
-/// "1 turn", "2 turns".
-pub(crate) fn counted(n: u32, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 pub(crate) fn bundle(b: &Bundle) -> String {

@@ -5,6 +5,7 @@ pub(crate) mod hook;
 
 use std::time::Duration;
 
+use agenthub_core::words::counted;
 use agenthub_engine::{
     Clock, Config,
     tracer::{self, Patience, Tracer},
@@ -80,7 +81,12 @@ pub(crate) fn run(config: &Config, command: &TraceCommand) -> anyhow::Result<()>
                 return Ok(());
             }
             let mut lines =
-                vec![format!("{}: {} turns, {} spans.", safe(&done.session), done.turns, done.spans)];
+                vec![format!(
+                    "{}: {}, {}.",
+                    safe(&done.session),
+                    counted(done.turns, "turn", "turns"),
+                    counted(done.spans, "span", "spans")
+                )];
             lines.extend(done.destinations.iter().flat_map(|d| destination(d, jiff::Timestamp::now())));
             out::line(&lines.join("\n"))?;
             end

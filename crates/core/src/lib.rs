@@ -16,6 +16,7 @@ pub mod time;
 pub mod tokens;
 pub mod trace;
 pub mod why;
+pub mod words;
 
 pub use board::{Board, BoardSession, Lane, LaneId, Person, board};
 pub use call::{AtSource, CallKey, CallKind, Model, Sighting, Stamp};

@@ -6,6 +6,7 @@ mod words;
 
 use std::{collections::BTreeMap, path::Path};
 
+use agenthub_core::words::counted;
 use agenthub_store::{Filter, Store};
 
 use crate::{
@@ -65,7 +66,7 @@ pub(crate) fn document(
     findings.extend(about_sessions(reader)?);
     if everything.sum.unknown > 0 {
         let message =
-            format!("{} of {} model calls told no usage.", everything.sum.unknown, everything.sum.calls);
+            format!("{} of {} told no usage.", everything.sum.unknown, counted(everything.sum.calls, "model call", "model calls"));
         findings.push(finding(Level::Note, "calls_without_usage", message));
     }
     findings.push(match &board.agy_version {

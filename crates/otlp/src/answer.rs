@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use agenthub_core::words::counted;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use prost::Message as _;
 
@@ -111,13 +112,14 @@ fn success(reply: Reply<'_>, sent_spans: u64) -> Answer {
     let (rejected, said) = partial_success(reply);
     let rejected_spans = u64::try_from(rejected).unwrap_or(0).min(sent_spans);
     let said = bounded(&said);
+    let all = counted(sent_spans, "span", "spans");
     let (fate, message) = match (rejected_spans, said.is_empty()) {
         (0, true) => (Fate::Taken, String::new()),
         (0, false) => (Fate::Taken, format!("The backend took all spans and says: {said}")),
         (n, true) => {
-            (Fate::Partly, format!("The backend dropped {n} of {sent_spans} spans and does not say why."))
+            (Fate::Partly, format!("The backend dropped {n} of {all} and does not say why."))
         }
-        (n, false) => (Fate::Partly, format!("The backend dropped {n} of {sent_spans} spans: {said}")),
+        (n, false) => (Fate::Partly, format!("The backend dropped {n} of {all}: {said}")),
     };
     Answer { rejected_spans, ..Answer::none(fate, message) }
 }

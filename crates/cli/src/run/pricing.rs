@@ -1,5 +1,6 @@
 //! `agenthub pricing`: which row prices which model, newer prices, and prices of the person's own.
 
+use agenthub_core::words::{counted, plural};
 use agenthub_engine::{
     Config, Host, Options,
     view::{
@@ -13,7 +14,7 @@ use crate::{
     args::{PricingCommand, PricingSet},
     out::{self, count, cut, safe},
     run::{Failed, say_notes},
-    tables::{cost, counted, with_unread},
+    tables::{cost, with_unread},
 };
 
 pub(crate) fn run(config: Config, command: &PricingCommand) -> anyhow::Result<()> {
@@ -151,7 +152,7 @@ fn missing(set: &PricingSet, model: Option<&PricedModel>) -> Option<String> {
     let options: Vec<String> = lacking.iter().map(|(_, option)| format!("{option} USD")).collect();
     let tokens = model.map_or(0, |m| m.tokens_unpriced);
     let left_out = if tokens > 0 {
-        format!("{} tokens are not in the cost", count(tokens))
+        format!("{} {} not in the cost", count(tokens), plural(tokens, "token is", "tokens are"))
     } else {
         "such tokens are not in the cost".to_owned()
     };
@@ -261,11 +262,11 @@ fn of_table(t: &PriceTable) -> String {
         PriceOrigin::Shipped => "shipped with this program",
         PriceOrigin::Synced => "fetched",
     };
-    let mut out = format!("Table: {} of {}, {} rows, {origin}.", safe(&t.source), safe(&t.date), t.rows);
+    let mut out = format!("Table: {} of {}, {}, {origin}.", safe(&t.source), safe(&t.date), counted(t.rows, "row", "rows"));
     if t.stale {
         out.push_str(&format!(
-            " It is {} days old: `agenthub pricing sync` fetches a newer one.",
-            t.age_days
+            " It is {} old: `agenthub pricing sync` fetches a newer one.",
+            counted(t.age_days, "day", "days")
         ));
     }
     if let Some(problem) = &t.problem {

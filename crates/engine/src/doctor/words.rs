@@ -1,13 +1,11 @@
 //! Titles and advice, by code. A code without its own has its words for a title.
 
+pub(super) use agenthub_core::words::plural;
+
 use crate::{
     settings::{CORRECT_IT, NAME_IT_BACK},
     way_out::SEE_TO_ROOM,
 };
-
-pub(super) fn plural<'a>(n: usize, one: &'a str, many: &'a str) -> &'a str {
-    if n == 1 { one } else { many }
-}
 
 pub(super) fn title(code: &str) -> String {
     let known = match code {

@@ -1,5 +1,7 @@
 //! What a notification says. Names and texts from outside are made harmless for one line here, once, for all who show it.
 
+use agenthub_core::words::plural;
+
 use crate::view::{NoticeKind, NoticePart};
 
 /// The most characters of a foreign name.
@@ -60,7 +62,7 @@ fn body(p: &NoticePart) -> String {
             let mut pieces = Vec::new();
             pieces.extend(p.duration_ms.map(duration));
             pieces.extend(match p.tokens {
-                Some(t) => Some(format!("{} tokens", count(t))),
+                Some(t) => Some(format!("{} {}", count(t), plural(t, "token", "tokens"))),
                 // A run of another command has none.
                 None => p.session_id.as_ref().map(|_| "tokens unknown".to_owned()),
             });

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use agenthub_core::{
     Model, Time, day_of,
     price::{Book, How, Own, Price, Row, Vendor, price_at, vendor},
+    words::counted,
 };
 use agenthub_store::{Sum, Used};
 use jiff::{civil::Date, tz::TimeZone};
@@ -182,8 +183,8 @@ fn hint(
                 parts.iter().filter(|(_, r, n)| r.is_none() && *n > 0).map(|(n, ..)| *n).collect();
             let missing = if missing.is_empty() { "long prompts".to_owned() } else { missing.join(" and ") };
             format!(
-                "There is no rate for {missing}: {} tokens are not in the cost.",
-                sum.cost.unpriced_tokens
+                "There is no rate for {missing}: {} not in the cost.",
+                counted(sum.cost.unpriced_tokens, "token is", "tokens are")
             )
         }
         (None, Some(alias)) => {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use agenthub_core::{Time, price::PriceTable};
+use agenthub_core::{Time, price::PriceTable, words::counted};
 use jiff::tz::TimeZone;
 use ureq::tls::{RootCerts, TlsConfig};
 
@@ -142,8 +142,8 @@ pub(crate) fn take_over(
         return Err(failed(
             "sync_short",
             format!(
-                "The answer has prices for {} models, and {} are known: it is cut, or not the file that was asked for.",
-                newer.len(),
+                "The answer has prices for {}, and {} are known: it is cut, or not the file that was asked for.",
+                counted(newer.len(), "model", "models"),
                 known.table.len()
             ),
         ));

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use agenthub_agy::Surface;
+use agenthub_core::words::counted;
 use agenthub_otlp::{Preset, Queue, Refusal, Secrets, queue::QueueError};
 use serde_json::{Value, json};
 
@@ -379,7 +380,9 @@ impl Tracer {
                 let spans = s.waiting_spans.saturating_add(s.refused_spans);
                 let more = [
                     (!names.is_empty()).then(|| format!("its headers {}", names.join(", "))),
-                    (spans > 0).then(|| format!("{spans} spans that wait for it")),
+                    (spans > 0).then(|| {
+                        format!("{} for it", counted(spans, "span that waits", "spans that wait"))
+                    }),
                 ];
                 let more: Vec<String> = more.into_iter().flatten().collect();
                 let more =
@@ -389,7 +392,8 @@ impl Tracer {
             .collect();
         let open = register::conversations(&self.open(), ".open").len();
         if open > 0 {
-            notes.push(format!("{goes} what is noted of {open} conversations that are under way."));
+            let open = counted(open, "conversation that is", "conversations that are");
+            notes.push(format!("{goes} what is noted of {open} under way."));
         }
         let paths = [self.secrets_path(), self.places.tracing()];
         notes.extend(paths.iter().filter(|p| p.exists()).map(|p| format!("{goes} {}", for_people(p))));
