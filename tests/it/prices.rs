@@ -310,11 +310,16 @@ fn m4_a_label_of_an_id_that_has_others_is_refused_where_the_id_counts_first() {
     assert_eq!((&row(high)["price"]["by"], row(low)["own"].is_null()), (&json!("own"), true));
     rig.json(&["pricing", "unset", high, "--json"]);
     rig.json(&["pricing", "set", id, "--alias", "gemini-3.8-flash", "--json"]);
-    for args in [&["set", low, "--input", "7"][..], &["set", low, "--alias", "gemini-3.8-flash"], &["unset", low]] {
+    for args in
+        [&["set", low, "--input", "7"][..], &["set", low, "--alias", "gemini-3.8-flash"], &["unset", low]]
+    {
         let (status, said) = answer(rig.command(&[&["pricing"][..], args, &["--json"]].concat()));
         let message = said["error"]["message"].as_str().unwrap();
         assert_eq!((status, &said["error"]["code"]), (Some(2), &json!("bad_request")), "{said}");
-        assert!(message.contains(&format!("agenthub pricing unset {id}")) && message.contains(low), "{message}");
+        assert!(
+            message.contains(&format!("agenthub pricing unset {id}")) && message.contains(low),
+            "{message}"
+        );
     }
     assert_eq!(row(low)["price"]["by"], "own_alias");
 }

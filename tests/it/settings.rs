@@ -55,6 +55,54 @@ fn p3_an_edit_by_hand_is_noticed_at_the_poll_and_what_is_wrong_in_it_is_said() {
 }
 
 #[test]
+fn p3_a_command_that_puts_a_settings_file_aside_says_so_once_and_at_its_end() {
+    crate::hooks_install::hook_program();
+    let rig = Rig::new();
+    let id = uuid();
+    Conversation::new(&id)
+        .cwd(CWD)
+        .turn(Turn::prompt("Hello").call(Call::model(1016).tokens(10, 2, 0, 1)))
+        .write(&rig.home)
+        .unwrap();
+    let folder = rig.config().config_dir;
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("settings.json");
+    for (args, works) in [
+        (&["lanes"][..], true),
+        (&["lanes", "--json"], true),
+        (&["lanes", "--dismiss", "nobody"], false),
+        (&["sessions"], true),
+        (&["session", &id], true),
+        (&["session", "nobody", "--json"], false),
+        (&["usage", "--csv"], true),
+        (&["pricing", "list"], true),
+        (&["pricing", "set", "m", "--alias", "nobody"], false),
+        (&["doctor", "--json"], true),
+        (&["trace", "install", "--endpoint", "http://localhost:4318"], true),
+    ] {
+        std::fs::write(&file, "{ \"board_hours\": 4, }").unwrap();
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+        std::fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+        let out = rig.agenthub(args);
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.success(), works, "{args:?}: {said}");
+        let lines: Vec<&str> = said.lines().collect();
+        let at =
+            lines.len().checked_sub(if works { 1 } else { 2 }).unwrap_or_else(|| panic!("{args:?}: {said}"));
+        let told = lines[at];
+        assert!(told.contains("settings.broken-") && told.ends_with("(settings_reset)"), "{args:?}: {said}");
+        assert!(told.contains("a comma after the last entry"), "{args:?}: {said}");
+        assert_eq!(said.matches("settings.broken-").count(), 1, "{args:?}: {said}");
+        let text = String::from_utf8(out.stdout).unwrap();
+        assert!(args[0] != "lanes" || !text.contains("settings.broken-"), "twice: {text}");
+    }
+    // Later commands did not do it: a list says it as long as defaults are in force.
+    std::fs::remove_file(&file).unwrap();
+    let text = String::from_utf8(rig.agenthub(&["lanes"]).stdout).unwrap();
+    assert!(text.contains("settings.broken-"), "{text}");
+}
+
+#[test]
 fn l4_a_longer_board_window_brings_older_lanes_back_and_a_shorter_one_lets_them_go() {
     let rig = Rig::new();
     let twenty_hours_ago = agy_sim::At::now().plus_ms(-20 * 3_600_000);

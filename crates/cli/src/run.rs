@@ -5,7 +5,7 @@ mod pricing;
 use std::process::ExitCode;
 
 use agenthub_engine::{
-    Config, Host, LogFile, Options, UsageQuery, usage_csv,
+    Config, Host, LogFile, Options, UsageQuery, has_put_aside, take_put_aside, usage_csv,
     view::{self, ErrorView, State},
 };
 use clap::Parser;
@@ -72,7 +72,9 @@ pub(crate) fn main() -> ExitCode {
     };
     // A log that can't be written is no reason to end: complaining of that to the same place would panic.
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).log_internal_errors(false).init();
-    match run(&args) {
+    let done = run(&args);
+    tell_put_aside();
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             let told = e.downcast_ref::<Told>();
@@ -90,6 +92,13 @@ pub(crate) fn main() -> ExitCode {
             let is_misuse = matches!(code, "bad_request" | "endpoint_refused" | "header_refused");
             ExitCode::from(if is_misuse { 2 } else { 1 })
         }
+    }
+}
+
+/// Says at a command's end what became of a settings file that it could not read: what scrolled by is not seen.
+fn tell_put_aside() {
+    for text in take_put_aside() {
+        complain(&format!("agenthub: {text} (settings_reset)"));
     }
 }
 
@@ -129,9 +138,18 @@ fn dismiss(host: &Host, what: &str) -> anyhow::Result<()> {
 /// Says beside a list what bears on all that is listed: that what it was kept in was damaged, or that agy's home can't be
 /// read. Documents have no place for it.
 pub(crate) fn say_notes(host: &Host) {
-    for text in telling(&host.watch().borrow().board) {
+    for text in telling(&without_put_aside(&host.watch().borrow().board)) {
         complain(&text);
     }
+}
+
+/// A board without the note that [`tell_put_aside`] is going to say.
+fn without_put_aside(board: &view::BoardView) -> view::BoardView {
+    let mut board = board.clone();
+    if has_put_aside() {
+        board.notes.retain(|n| n.code != "settings_reset");
+    }
+    board
 }
 
 /// What [`say_notes`] says of a board.
@@ -177,7 +195,8 @@ fn run(args: &Args) -> anyhow::Result<()> {
                 say_notes(&host);
                 out::json(&snapshot.lanes())
             } else {
-                Ok(out::line(&tables::with_unread(tables::lanes(&snapshot.board, now), &host))?)
+                let board = without_put_aside(&snapshot.board);
+                Ok(out::line(&tables::with_unread(tables::lanes(&board, now), &host))?)
             }
         }
         Command::Sessions { search, json } => {

@@ -58,8 +58,11 @@ fn without_price<'a>(sessions: impl Iterator<Item = &'a Session>) -> Vec<(&'a st
 fn about_costs(without: &[(&str, u64)]) -> String {
     let mut out = "Costs are list prices, not a bill.".to_owned();
     if !without.is_empty() {
-        let named: Vec<String> =
-            without.iter().take(NAMED).map(|(m, n)| format!("{} of {}", token_words(*n), cut(m, 60))).collect();
+        let named: Vec<String> = without
+            .iter()
+            .take(NAMED)
+            .map(|(m, n)| format!("{} of {}", token_words(*n), cut(m, 60)))
+            .collect();
         let more = match without.len().saturating_sub(NAMED) {
             0 => String::new(),
             n => format!(" and some of {}", counted(n, "more model", "more models")),

@@ -80,13 +80,12 @@ pub(crate) fn run(config: &Config, command: &TraceCommand) -> anyhow::Result<()>
                 }
                 return Ok(());
             }
-            let mut lines =
-                vec![format!(
-                    "{}: {}, {}.",
-                    safe(&done.session),
-                    counted(done.turns, "turn", "turns"),
-                    counted(done.spans, "span", "spans")
-                )];
+            let mut lines = vec![format!(
+                "{}: {}, {}.",
+                safe(&done.session),
+                counted(done.turns, "turn", "turns"),
+                counted(done.spans, "span", "spans")
+            )];
             lines.extend(done.destinations.iter().flat_map(|d| destination(d, jiff::Timestamp::now())));
             out::line(&lines.join("\n"))?;
             end

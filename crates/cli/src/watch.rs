@@ -1,6 +1,6 @@
 //! `agenthub watch`: the whole engine, or a look over the shoulder of the one that runs.
 
-use agenthub_engine::{Config, Host, view::LanesDocument};
+use agenthub_engine::{Config, Host, take_put_aside, view::LanesDocument};
 
 use crate::{out, run};
 
@@ -25,6 +25,10 @@ async fn tell(host: &Host) -> anyhow::Result<()> {
         let now = boards.borrow_and_update().clone();
         // Beside the lines, for a document has no place for it: once each time that it comes.
         let telling = run::telling(&now.board);
+        if now.board.notes.iter().any(|n| n.code == "settings_reset") {
+            // Said at once, and so not at the end.
+            drop(take_put_aside());
+        }
         telling.iter().filter(|text| !said.contains(text)).for_each(|text| run::complain(text));
         said = telling;
         // Before the first scan is over the board is not what it will be.

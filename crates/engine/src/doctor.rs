@@ -65,8 +65,11 @@ pub(crate) fn document(
     }
     findings.extend(about_sessions(reader)?);
     if everything.sum.unknown > 0 {
-        let message =
-            format!("{} of {} told no usage.", everything.sum.unknown, counted(everything.sum.calls, "model call", "model calls"));
+        let message = format!(
+            "{} of {} told no usage.",
+            everything.sum.unknown,
+            counted(everything.sum.calls, "model call", "model calls")
+        );
         findings.push(finding(Level::Note, "calls_without_usage", message));
     }
     findings.push(match &board.agy_version {

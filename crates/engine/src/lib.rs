@@ -46,6 +46,7 @@ pub use hooks::Hooks;
 pub use host::{Host, Options, Snapshot};
 pub use logs::LogFile;
 pub use runs::{NewRun, RunRecord};
+pub use settings::{has_put_aside, take_put_aside};
 pub use usage::{UsageQuery, csv as usage_csv};
 pub use view::UsageBy;
 pub use way_out::of_io as way_out_of;

@@ -7,6 +7,7 @@ pub(crate) mod words;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -35,6 +36,22 @@ const AT_REST: Duration = Duration::from_secs(2);
 pub(crate) const CORRECT_IT: &str = "Correct it, or move it away.";
 pub(crate) const NAME_IT_BACK: &str =
     "Correct it and give it back its name, or change a setting to begin anew.";
+/// What to do about one that was put aside for new settings.
+pub(crate) const TAKE_OVER: &str = "Correct the old file and take over from it what you want back.";
+/// What this process did to files that could not be read, until somebody tells it.
+static PUT_ASIDE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Whether there is something for [`take_put_aside`].
+pub fn has_put_aside() -> bool {
+    !PUT_ASIDE.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+}
+
+/// What became of a settings file that this process could not read, in words: where it is now, and what is wrong in it. Whoever
+/// takes it tells the person.
+pub fn take_put_aside() -> Vec<String> {
+    std::mem::take(&mut *PUT_ASIDE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// Sections that are kept and may be set, although they are read elsewhere.
 const ELSEWHERE: [&str; 1] = ["tracing"];
 
@@ -99,7 +116,7 @@ impl SettingsFile {
             ),
             Err(Unusable::Broken(why)) => {
                 let rests = mark.is_some_and(|m| m.rests());
-                if rests && self.set_aside().is_ok() {
+                if rests && self.set_aside(&why, &format!("defaults are in force. {NAME_IT_BACK}")).is_ok() {
                     return self.read();
                 }
                 let path = convert::for_people(&self.path);
@@ -140,15 +157,11 @@ impl SettingsFile {
         // Two programs that change two settings at once must not undo each other.
         let lock = fs::File::create(folder.join(".settings.lock")).map_err(says)?;
         lock.lock().map_err(says)?;
-        let mut broken = false;
-        let text = match self.text() {
-            Ok(text) => text,
-            Err(Unusable::Missing) => String::new(),
+        let (text, broken) = match self.text() {
+            Ok(text) => (text, None),
+            Err(Unusable::Missing) => (String::new(), None),
             Err(Unusable::Unreadable(why)) => return Err(error("io", format!("{why} {CORRECT_IT}"))),
-            Err(Unusable::Broken(_)) => {
-                broken = true;
-                String::new()
-            }
+            Err(Unusable::Broken(why)) => (String::new(), Some(why)),
         };
         let before = document::values(&text).unwrap_or_default();
         let (values, old) = judge(&before);
@@ -169,7 +182,12 @@ impl SettingsFile {
         if before == after && !text.is_empty() {
             return Ok(None);
         }
-        let aside = if broken { self.set_aside().map_err(says)? } else { None };
+        let aside = match broken {
+            Some(why) => {
+                self.set_aside(&why, &format!("settings.json begins anew. {TAKE_OVER}")).map_err(says)?
+            }
+            None => None,
+        };
         self.write(&format!("{new}\n")).map_err(says)?;
         Ok(aside)
     }
@@ -246,9 +264,10 @@ impl SettingsFile {
         })
     }
 
-    /// Moves the file to a name that nobody has; a link's own file stays where it is, and the link is moved.
+    /// Moves the file to a name that nobody has; a link's own file stays where it is, and the link is moved. `why` is what is
+    /// wrong in it, `then` what follows.
     /// Gives the new name; `None` when another process was faster.
-    fn set_aside(&self) -> io::Result<Option<PathBuf>> {
+    fn set_aside(&self, why: &str, then: &str) -> io::Result<Option<PathBuf>> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let free = (now..now + 1_000)
             .map(|n| self.path.with_file_name(format!("{BROKEN}{n}.json")))
@@ -263,7 +282,13 @@ impl SettingsFile {
                     self.path.display(),
                     aside.display()
                 );
-                done.map(|()| Some(aside))
+                done?;
+                let told = format!(
+                    "settings.json could not be read: {why}. It is kept as {}, and {then}",
+                    convert::for_people(&aside)
+                );
+                PUT_ASIDE.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                Ok(Some(aside))
             }
         }
     }

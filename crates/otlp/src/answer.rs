@@ -116,9 +116,7 @@ fn success(reply: Reply<'_>, sent_spans: u64) -> Answer {
     let (fate, message) = match (rejected_spans, said.is_empty()) {
         (0, true) => (Fate::Taken, String::new()),
         (0, false) => (Fate::Taken, format!("The backend took all spans and says: {said}")),
-        (n, true) => {
-            (Fate::Partly, format!("The backend dropped {n} of {all} and does not say why."))
-        }
+        (n, true) => (Fate::Partly, format!("The backend dropped {n} of {all} and does not say why.")),
         (n, false) => (Fate::Partly, format!("The backend dropped {n} of {all}: {said}")),
     };
     Answer { rejected_spans, ..Answer::none(fate, message) }

@@ -262,7 +262,12 @@ fn of_table(t: &PriceTable) -> String {
         PriceOrigin::Shipped => "shipped with this program",
         PriceOrigin::Synced => "fetched",
     };
-    let mut out = format!("Table: {} of {}, {}, {origin}.", safe(&t.source), safe(&t.date), counted(t.rows, "row", "rows"));
+    let mut out = format!(
+        "Table: {} of {}, {}, {origin}.",
+        safe(&t.source),
+        safe(&t.date),
+        counted(t.rows, "row", "rows")
+    );
     if t.stale {
         out.push_str(&format!(
             " It is {} old: `agenthub pricing sync` fetches a newer one.",

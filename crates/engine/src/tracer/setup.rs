@@ -15,7 +15,7 @@ use super::{
 use crate::{
     convert::for_people,
     hooks::Hooks,
-    settings::SettingsFile,
+    settings::{SettingsFile, TAKE_OVER},
     view::{
         ErrorView, HooksAction, HooksPlan, SCHEMA, TracingChange, TracingDestinationPatch, TracingPatch,
         TracingProblem, TracingSaved, TracingWish,
@@ -265,8 +265,7 @@ impl Tracer {
         }
         Ok(aside.map(|path| {
             format!(
-                "What could not be read is kept as {}. settings.json begins anew: correct the old file and take over from \
-                 it what you want back.",
+                "What could not be read is kept as {}. settings.json begins anew. {TAKE_OVER}",
                 for_people(&path)
             )
         }))
@@ -380,9 +379,8 @@ impl Tracer {
                 let spans = s.waiting_spans.saturating_add(s.refused_spans);
                 let more = [
                     (!names.is_empty()).then(|| format!("its headers {}", names.join(", "))),
-                    (spans > 0).then(|| {
-                        format!("{} for it", counted(spans, "span that waits", "spans that wait"))
-                    }),
+                    (spans > 0)
+                        .then(|| format!("{} for it", counted(spans, "span that waits", "spans that wait"))),
                 ];
                 let more: Vec<String> = more.into_iter().flatten().collect();
                 let more =
