@@ -108,7 +108,7 @@ it("shows what is known of a cost, and in words what is missing", () => {
   expect(shown({ cost: "2.69", lacking: 0 })).toEqual(["$2.69", "$2.69"]);
   expect(shown({ cost: "2.69", lacking: 12_345 })).toEqual(["≥ $2.69", "$2.69\n12 k tokens have no price"]);
   expect(shown({ cost: "0.0047", lacking: 1 })).toEqual(["≥ $0.004", "$0.0047\n1 token has no price"]);
-  expect(shown({ cost: "0.0047", lacking: 1, fine: true, unpriced: ["m"] })).toEqual(["≥ $0.0047", "$0.0047\nNo price for m"]);
+  expect(shown({ cost: "0.0047", lacking: 1, fine: true, unpriced: ["m"] })).toEqual(["≥ $0.0047", "$0.0047\n1 token has no price\nNo price for m"]);
   expect(shown({ cost: null, lacking: 9 })).toEqual(["no price", "9 tokens have no price"]);
   expect(shown({ cost: null, lacking: 0 })).toEqual(["–", ""]);
 });

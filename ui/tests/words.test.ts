@@ -1,6 +1,7 @@
 // Numbers in words: one of a thing, none, many, and thousands.
 import { describe, expect, it } from "vitest";
-import { costTip, costWord } from "../src/model/money";
+import type { ModelUsage } from "../src/bindings/view";
+import { costTip, costWord, doubtOfEach, partWords } from "../src/model/money";
 import * as text from "../src/text";
 
 const WORDS: [string, (n: number) => string][] = [
@@ -13,7 +14,7 @@ const WORDS: [string, (n: number) => string][] = [
   ["inside", text.sessions.withSubagents], ["calls", text.session.calls], ["together", (n) => text.session.togetherLine(n, 0)],
   ["carry", text.session.withoutUsage], ["rows", (n) => text.warning["undecodable_row"]!(n)], ["mismatch", (n) => text.warning["usage_mismatch"]!(n)],
   ["usage", (n) => `${n} ${text.usage.calls(n, n, n)}`], ["left out", text.usage.leftOut], ["exact", text.usage.exact], ["more", text.usage.more],
-  ["stale", text.pricing.stale], ["lacking", text.money.lacking], ["priced calls", text.pricing.calls],
+  ["stale", text.pricing.stale], ["lacking", text.money.lacking], ["lacking of a model", (n) => text.money.of(n, "m")], ["priced calls", text.pricing.calls],
 ];
 
 describe("Words", () => {
@@ -33,8 +34,16 @@ describe("Words", () => {
     expect(costWord(null, 5)).toEqual({ word: "no price", doubt: true });
     // Nothing was used: that is no missing price.
     expect(costWord(null, 0)).toEqual({ word: "–", doubt: false });
-    expect(costTip("1.8346", ["m"], 5)).toBe("$1.8346\nNo price for m");
+    expect(costTip("1.8346", ["m"], 5)).toBe("$1.8346\n5 tokens have no price\nNo price for m");
+    expect(costTip(null, ["m"], 5)).toBe("No price for m");
     expect(costTip("1.8346", [], 12_345)).toBe("$1.8346\n12 k tokens have no price");
+    const usage = (model: string, tokens_unpriced: number): ModelUsage => ({
+      model, model_label: model === "a" ? "Model A" : null, model_enum: 0, calls: 1, tokens: null, cost_usd: null, price_row: null, tokens_unpriced, unpriced_parts: [],
+    });
+    expect(doubtOfEach([usage("a", 12_345), usage("b", 0), usage("c", 1)])).toBe("No price: 12 k tokens of Model A, 1 token of c");
+    expect(doubtOfEach([usage("b", 0)])).toBe("");
+    expect(partWords(["cache_read", "later"])).toBe("No rate for cache reads, later");
+    expect(partWords([])).toBe("");
     expect(costTip(null, Array.from({ length: 9 }, (_, i) => `m${i}`), 9)).toMatch(/^No price for m0.*m7…$/);
   });
 });

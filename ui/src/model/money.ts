@@ -1,4 +1,5 @@
 // How list prices are written. Costs come as exact decimals; they are rounded here for show and nowhere else.
+import type { ModelUsage } from "../bindings/view";
 import * as text from "../text";
 import { line, UNKNOWN } from "./format";
 
@@ -60,9 +61,27 @@ export function unpricedWords(models: readonly string[]): string {
   return text.money.without(names + (models.length > NAMED ? "…" : ""));
 }
 
-/** Why a cost is not whole, by the models that have no price, else by the tokens; empty when it is whole. */
-export function doubtWords(models: readonly string[], lacking: number): string {
-  return unpricedWords(models) || (lacking > 0 ? text.money.lacking(lacking) : "");
+/**
+ * Why a cost is not whole; empty when it is. Of nothing that has a price the models say enough; else what is missing may be theirs
+ * or a part of another's, and stands as a number before them.
+ */
+export function doubtWords(models: readonly string[], lacking: number, partly: boolean): string {
+  const names = unpricedWords(models);
+  const tokens = lacking > 0 && (partly || names === "") ? text.money.lacking(lacking) : "";
+  return [tokens, names].filter(Boolean).join("\n");
+}
+
+/** The same where it is known of each model how many of its tokens have no price. */
+export function doubtOfEach(models: readonly ModelUsage[]): string {
+  const lacking = models.filter((m) => m.tokens_unpriced > 0);
+  if (lacking.length === 0) return "";
+  const each = lacking.slice(0, NAMED).map((m) => text.money.of(m.tokens_unpriced, line(m.model_label ?? m.model, 60))).join(", ");
+  return text.money.lackingEach(each + (lacking.length > NAMED ? "…" : ""));
+}
+
+/** What a model's row has no rate for; empty where it has all that was used. */
+export function partWords(parts: readonly string[]): string {
+  return parts.length === 0 ? "" : text.money.noRate(parts.map((p) => text.money.parts[p] ?? line(p, 40)).join(", "));
 }
 
 /** A cost in a list, and whether something of it has no price: "no price" where nothing has one, "–" where nothing was used. */
@@ -73,7 +92,7 @@ export function costWord(cost: string | null, lacking: number): { word: string; 
 
 /** The exact cost, and what is missing in it. */
 export function costTip(cost: string | null, unpriced: readonly string[], lacking: number): string {
-  return [cost === null ? "" : moneyExact(cost), doubtWords(unpriced, lacking)].filter(Boolean).join("\n");
+  return [cost === null ? "" : moneyExact(cost), doubtWords(unpriced, lacking, cost !== null)].filter(Boolean).join("\n");
 }
 
 /** For a chart's axis, with the digits that its steps need: `$0.50`, `$2`, `$12 k`. */
