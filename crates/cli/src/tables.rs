@@ -499,3 +499,19 @@ pub(crate) fn doctor(d: &DoctorDocument) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m4_what_has_no_price_is_named_by_model_and_one_token_is_one() {
+        assert_eq!(about_costs(&[]), "Costs are list prices, not a bill.");
+        let said = about_costs(&[("a", 1)]);
+        assert!(said.contains(" 1 token of a has no price and is in none: `agenthub pricing set`"), "{said}");
+        let said = about_costs(&[("a", 12_345), ("b", 1)]);
+        assert!(said.contains(" 12 k tokens of a, 1 token of b have no price and are in none"), "{said}");
+        let all: Vec<(&str, u64)> = ["a", "b", "c", "d", "e", "f"].map(|m| (m, 2)).to_vec();
+        assert!(about_costs(&all).contains("2 tokens of e and some of 1 more model have no price"));
+    }
+}

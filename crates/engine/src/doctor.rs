@@ -20,7 +20,7 @@ use crate::{
     way_out,
 };
 pub use words::warning;
-use words::{about_files, advice, plural, title};
+use words::{about_files, advice, title};
 
 /// Said openly, wherever a person may ask why (spec §13).
 const LIMITS: [&str; 7] = [
@@ -60,7 +60,7 @@ pub(crate) fn document(
     if !problems.is_empty() {
         let files = problems.len();
         let message =
-            format!("{files} {} could not be read; the list below says why.", plural(files, "file", "files"));
+            format!("{} could not be read; the list below says why.", counted(files, "file", "files"));
         findings.push(finding(Level::Warning, "unreadable_files", message));
     }
     findings.extend(about_sessions(reader)?);
@@ -88,11 +88,10 @@ pub(crate) fn document(
     let read = !board.notes.iter().any(|n| ["no_home", "unreadable_folder"].contains(&n.code.as_str()));
     if read {
         let here = convert::for_people(&config.gemini_dir);
-        let n = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         let message = format!(
-            "Reading {here}: {sessions} {}, {calls} {}.",
-            plural(n(sessions), "session", "sessions"),
-            plural(n(calls), "model call", "model calls")
+            "Reading {here}: {}, {}.",
+            counted(sessions, "session", "sessions"),
+            counted(calls, "model call", "model calls")
         );
         findings.push(finding(Level::Ok, "reading", message));
     }

@@ -38,6 +38,7 @@ pub(crate) const NAME_IT_BACK: &str =
     "Correct it and give it back its name, or change a setting to begin anew.";
 /// What to do about one that was put aside for new settings.
 pub(crate) const TAKE_OVER: &str = "Correct the old file and take over from it what you want back.";
+const MOST_PUT_ASIDE: usize = 16;
 /// What this process did to files that could not be read, until somebody tells it.
 static PUT_ASIDE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -287,7 +288,10 @@ impl SettingsFile {
                     "settings.json could not be read: {why}. It is kept as {}, and {then}",
                     convert::for_people(&aside)
                 );
-                PUT_ASIDE.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                let mut all = PUT_ASIDE.lock().unwrap_or_else(PoisonError::into_inner);
+                // A window takes nothing: there it is said as a note.
+                all.truncate(MOST_PUT_ASIDE);
+                all.push(told);
                 Ok(Some(aside))
             }
         }

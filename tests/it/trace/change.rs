@@ -154,7 +154,8 @@ fn r11_a_test_prints_one_document_and_an_export_that_was_refused_fails() {
     }
     // Some of it, or all of it.
     t.backend.always(Reply::Take);
-    ok(&t.rig, &["trace", "export", "--session", &id]);
+    let told = ok(&t.rig, &["trace", "export", "--session", &id]);
+    assert!(told.contains(&format!("{id}: 1 turn, ")) && !told.contains(" 1 spans"), "{told}");
     t.backend.next([Reply::TakePartly { rejected: 1, message: "too old".to_owned() }]);
     assert_eq!(t.rig.agenthub(&["trace", "export", "--session", &id]).status.code(), Some(1));
     let told = t.rig.json(&["trace", "export", "--session", &id, "--json"]);

@@ -3,9 +3,10 @@
 use std::{io::Read as _, path::Path};
 
 use agenthub_agy::hook_payload::Dropped;
+use agenthub_core::words::counted;
 use agenthub_store::{HookCount, Store};
 
-use super::{Asked, finding, words::plural};
+use super::{Asked, finding};
 use crate::{
     host::store_error,
     journal,
@@ -108,9 +109,8 @@ fn events(accepted: &[HookCount], dropped: &[(Dropped, u64)]) -> Vec<Finding> {
             Dropped::Full | Dropped::Unwritable => Level::Warning,
             _ => Level::Note,
         };
-        let n = usize::try_from(*count).unwrap_or(usize::MAX);
-        let events = plural(n, "hook event was", "hook events were");
-        let message = format!("{count} {events} dropped: {}.", reason.words());
+        let events = counted(*count, "hook event was", "hook events were");
+        let message = format!("{events} dropped: {}.", reason.words());
         findings.push(finding(level, &format!("hook_dropped_{}", reason.name()), message));
     }
     findings

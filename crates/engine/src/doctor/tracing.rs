@@ -1,6 +1,8 @@
 //! What doctor finds of tracing: its hook, each destination by its last answer, the queue, settings that can't be so.
 
-use super::{told, words::plural};
+use agenthub_core::words::{counted, plural};
+
+use super::told;
 use crate::view::{ErrorView, Finding, HooksState, Level, TracingAttempt, TracingDestination, TracingStatus};
 
 /// Of what the queue may hold, so much is worth a word.
@@ -64,7 +66,7 @@ fn of_off(s: &TracingStatus) -> Vec<Finding> {
         found.push(told(
             Level::Note,
             "tracing_off_waiting",
-            format!("{} wait to be sent, and tracing is off.", spans(waiting)),
+            format!("{} to be sent, and tracing is off.", counted(waiting, "span waits", "spans wait")),
             "Switch tracing on to send them, or throw them away with `agenthub trace uninstall --purge`.",
         ));
     }
@@ -175,15 +177,20 @@ fn destination(d: &TracingDestination) -> Vec<Finding> {
     }
     if d.refused_spans > 0 {
         let advice = format!("Its words stand in `agenthub trace status`; `{anew}` sends them once more.");
-        let message =
-            format!("{} does not want {}; they are kept for seven days.", d.id, spans(d.refused_spans));
+        let message = format!(
+            "{} does not want {}; {} kept for seven days.",
+            d.id,
+            spans(d.refused_spans),
+            plural(d.refused_spans, "it is", "they are")
+        );
         found.push(told(Level::Warning, "tracing_refused", message, &advice));
     }
     if d.dropped_spans > 0 {
         let message = format!(
-            "{} for {} were given up: they waited for seven days, or the queue was full.",
+            "{} for {} {} given up after seven days of waiting, or because the queue was full.",
             spans(d.dropped_spans),
-            d.id
+            d.id,
+            plural(d.dropped_spans, "was", "were")
         );
         let advice = "What agy still has can be sent with `agenthub trace export --session ID`.";
         found.push(told(Level::Warning, "tracing_dropped", message, advice));
@@ -195,11 +202,10 @@ fn destination(d: &TracingDestination) -> Vec<Finding> {
     }
     if d.damaged > 0 {
         let message = format!(
-            "{} {} in the queue for {} could not be read and {} set aside.",
-            d.damaged,
-            plural(usize::try_from(d.damaged).unwrap_or(usize::MAX), "file", "files"),
+            "{} in the queue for {} could not be read and {} set aside.",
+            counted(d.damaged, "file", "files"),
             d.id,
-            if d.damaged == 1 { "is" } else { "are" }
+            plural(d.damaged, "is", "are")
         );
         let advice = "Nothing to do; the turns can be sent with `agenthub trace export --session ID`.";
         found.push(told(Level::Note, "tracing_damaged", message, advice));
@@ -217,7 +223,7 @@ fn held_up(d: &TracingDestination, last: &TracingAttempt, anew: &str) -> Finding
     let next = d.next_attempt_at.as_ref().map_or_else(String::new, |at| format!(", next try at {at}"));
     let waits = match d.waiting_spans {
         0 => String::new(),
-        n => format!(" {} {}{next}.", spans(n), if n == 1 { "waits" } else { "wait" }),
+        n => format!(" {}{next}.", counted(n, "span waits", "spans wait")),
     };
     let said = if last.message.is_empty() { String::new() } else { format!(" {}", last.message) };
     let message = format!("{} ({}) did not take the last request: {status}.{said}{waits}", d.id, d.endpoint);
@@ -239,5 +245,5 @@ fn held_up(d: &TracingDestination, last: &TracingAttempt, anew: &str) -> Finding
 }
 
 fn spans(n: u64) -> String {
-    format!("{n} {}", plural(usize::try_from(n).unwrap_or(usize::MAX), "span", "spans"))
+    counted(n, "span", "spans")
 }

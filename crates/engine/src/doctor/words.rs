@@ -1,6 +1,6 @@
 //! Titles and advice, by code. A code without its own has its words for a title.
 
-pub(super) use agenthub_core::words::plural;
+use agenthub_core::words::{counted, plural};
 
 use crate::{
     settings::{CORRECT_IT, NAME_IT_BACK},
@@ -137,19 +137,18 @@ pub(super) fn advice(code: &str) -> Option<&'static str> {
 
 /// What a warning on sessions says, for people.
 pub fn warning(code: &str, count: u32) -> String {
-    let n = usize::try_from(count).unwrap_or(usize::MAX);
     match code {
         "undecodable_row" => format!(
-            "{count} {} of agy's could not be decoded and {} skipped.",
-            plural(n, "row", "rows"),
-            plural(n, "was", "were")
+            "{} of agy's could not be decoded and {} skipped.",
+            counted(count, "row", "rows"),
+            plural(count, "was", "were")
         ),
         "usage_mismatch" => format!(
-            "{count} {} more or fewer output tokens than thinking and answer together.",
-            plural(n, "call has", "calls have")
+            "{} more or fewer output tokens than thinking and answer together.",
+            counted(count, "call has", "calls have")
         ),
         "schema_drift" => "agy's format moved. Tokens may be too low.".to_owned(),
-        _ => format!("{count} {} `{code}`.", plural(n, "warning", "warnings")),
+        _ => format!("{} `{code}`.", counted(count, "warning", "warnings")),
     }
 }
 

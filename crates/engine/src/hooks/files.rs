@@ -86,9 +86,7 @@ pub(super) fn refusal(e: &io::Error, path: &Path) -> Refusal {
         ),
         Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Refusal::new(
             Code::NoSpace,
-            format!(
-                "There is no room to write {path} ({e}). Nothing was changed; make room, then try again."
-            ),
+            format!("There is no room to write {path} ({e}). It stays as it was; make room, then try again."),
         ),
         Kind::NotADirectory | Kind::IsADirectory => Refusal::new(
             Code::NotAFile,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agenthub_agy::Surface;
-use agenthub_core::words::counted;
+use agenthub_core::words::{counted, plural};
 use agenthub_otlp::{Preset, Queue, Refusal, Secrets, queue::QueueError};
 use serde_json::{Value, json};
 
@@ -378,7 +378,9 @@ impl Tracer {
                 let s = queue.standing(id);
                 let spans = s.waiting_spans.saturating_add(s.refused_spans);
                 let more = [
-                    (!names.is_empty()).then(|| format!("its headers {}", names.join(", "))),
+                    (!names.is_empty()).then(|| {
+                        format!("{} {}", plural(names.len(), "its header", "its headers"), names.join(", "))
+                    }),
                     (spans > 0)
                         .then(|| format!("{} for it", counted(spans, "span that waits", "spans that wait"))),
                 ];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agenthub_agy::{Surface, account};
-use agenthub_core::Time;
+use agenthub_core::{Time, words::counted};
 use agenthub_otlp::{
     Preset, Secrets,
     queue::{Attempt, Limits},
@@ -251,7 +251,11 @@ fn message(
     let hindered = destinations.iter().find(|d| d.enabled && (d.error.is_some() || d.held_up));
     match hindered {
         Some(d) => (
-            format!("Tracing is on. {} did not take the last spans; {waiting} wait.", d.id),
+            format!(
+                "Tracing is on. {} did not take the last spans; {}.",
+                d.id,
+                counted(waiting, "waits", "wait")
+            ),
             Some("Run `agenthub trace test` to see what the backend says.".to_owned()),
         ),
         None => say("Tracing is on.", None),
