@@ -17,7 +17,8 @@ const longDayYear = new Intl.DateTimeFormat(LOCALE, { weekday: "long", day: "num
 
 /** Text as it is searched in and for, folded as the store does it: without case, letters and their marks together. */
 export function folded(text: string): string {
-  return text.normalize("NFC").toLowerCase();
+  // Again after the case went: some letters with marks are one character only when they are small (ǰ).
+  return text.normalize("NFC").toLowerCase().normalize("NFC");
 }
 
 export function count(n: number | null | undefined): string {

@@ -2,6 +2,7 @@
 // and sums.
 import * as api from "../api";
 import type { ErrorView, ListedState, Period, SessionRow, SessionsPage, SessionsQuery, SessionsSort } from "../bindings/view";
+import { folded } from "./format";
 import { Unfolded } from "./unfolded";
 
 export const PAGE = 100;
@@ -38,6 +39,8 @@ export class SessionList {
   /** Totals, filters and problems: those of the newest page. */
   page = $state.raw<SessionsPage | null>(null);
   error = $state.raw<ErrorView | null>(null);
+  /** What the rows that have come were searched for, folded; empty without a search. */
+  words = $state.raw("");
   /** The row that the keyboard stands on. */
   current = $state(0);
   /** Counts arrivals, so that rows are drawn anew. */
@@ -195,7 +198,7 @@ export class SessionList {
 
   /** As when the window opened. */
   reset(): void {
-    Object.assign(this, { search: "", laneId: null, model: null, period: null, state: null, sort: "active", ascending: false, count: 0, page: null, error: null, current: 0, revision: -1, top: { index: 0, within: 0 } });
+    Object.assign(this, { search: "", laneId: null, model: null, period: null, state: null, sort: "active", ascending: false, count: 0, page: null, error: null, words: "", current: 0, revision: -1, top: { index: 0, within: 0 } });
     this.#question++;
     this.#sessions = 0;
     this.#currentId = null;
@@ -236,8 +239,10 @@ export class SessionList {
     const question = this.#question;
     this.#waiting.add(page);
     try {
-      const answer = await api.sessions(this.#listed(page));
+      const query = this.#listed(page);
+      const answer = await api.sessions(query);
       if (question !== this.#question) return;
+      this.words = folded(query.search ?? "");
       this.#pages.set(page, answer.rows);
       this.#unfolded.find(answer.rows, answer.inside);
       this.#stale.delete(page);

@@ -3,17 +3,18 @@
 import type { SessionRow } from "../bindings/view";
 import * as text from "../text";
 import { block, line, momentFull } from "./format";
+import { tellWhere } from "./found";
 import { costTip } from "./money";
 import { called, exactTokens } from "./tokens";
 import { warningTexts } from "./warnings";
 
-/** `cell` is the cell's `data-c`; `found` as in `Listed`. Empty where there is no more to say. */
-export function sessionTip(row: SessionRow, cell: string, now: number, found: number | null = null): string {
+/** `cell` is the cell's `data-c`; `found` as in `Listed`; `words` as in `SessionList`. Empty where there is no more to say. */
+export function sessionTip(row: SessionRow, cell: string, now: number, found: number | null = null, words = ""): string {
   switch (cell) {
     case "state":
       return text.outcome[row.outcome];
     case "name":
-      return block(row.name, 1000);
+      return [block(row.name, 1000), tellWhere(row, words)].filter((said) => said !== "").join("\n");
     case "children":
       return found === null ? text.sessions.subagentHint(row.children) : text.sessions.foundTip(row.children, found);
     case "fork":
