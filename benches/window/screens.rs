@@ -58,9 +58,9 @@ const ACTS: &[(&str, &str, &str)] = &[
     ("all again", "b6.type('')", "b6.filled()"),
 ];
 
-/// The page's stop watch. A screen is asked for when its address changes, a list when its question leaves the page (a search
-/// waits for the next letter first). It is painted when the page holds what belongs there (the rows of a question: when that is
-/// answered), and the frame with it is drawn: a message that was posted in a frame is heard after that frame's drawing.
+/// The page's stop watch. A screen is asked for when its link is clicked, a list when its question leaves the page (a search
+/// waits for the next letter first). It is painted when a frame begins in which the page holds what belongs there (the rows of a
+/// question: when that is answered), and that frame is drawn: a message that was posted in it is heard then.
 const WATCH: &str = r#"
   if (!window.b6) {
     let open = 0, asked = 0, first = null;
@@ -69,11 +69,11 @@ const WATCH: &str = r#"
       open++; asked++; first ??= performance.now();
       return plain(...args).finally(() => setTimeout(() => open--));
     };
-    const drawn = () => new Promise((heard) => requestAnimationFrame(() => {
+    const drawn = () => new Promise((heard) => {
       const line = new MessageChannel();
       line.port1.onmessage = () => heard(performance.now());
       line.port2.postMessage(0);
-    }));
+    });
     const frame = () => new Promise(requestAnimationFrame);
     const until = async (so) => {
       const began = performance.now();
@@ -85,6 +85,13 @@ const WATCH: &str = r#"
     const list = () => document.querySelector('.vlist');
     const visible = (row) => getComputedStyle(row).visibility !== 'hidden';
     window.b6 = {
+      go: (address) => {
+        const link = document.createElement('a');
+        link.href = address;
+        document.body.append(link);
+        link.click();
+        link.remove();
+      },
       has: (what) => document.querySelector(what) !== null,
       title: (text) => document.querySelector('h1')?.textContent === text,
       filled: () => {
@@ -168,8 +175,7 @@ pub(crate) fn main() {
             for (name, address, there) in SCREENS {
                 let address =
                     if *name == "Session" { format!("{address}{REAL}") } else { (*address).to_owned() };
-                let took =
-                    timed(&page, &format!("b6.screen(() => location.hash = '{address}', () => {there})"));
+                let took = timed(&page, &format!("b6.screen(() => b6.go('{address}'), () => {there})"));
                 figures.add(if again { Seen::Again } else { Seen::First }, name, took);
             }
         }
