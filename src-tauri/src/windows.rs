@@ -13,6 +13,10 @@ use tauri_plugin_window_state::{AppHandleExt, StateFlags, WindowExt};
 
 use crate::{shell::Shell, text};
 
+#[cfg(target_os = "linux")]
+#[path = "windows/graphics.rs"]
+mod graphics;
+
 /// The window's label; the capability names it.
 pub(crate) const MAIN: &str = "main";
 /// Tells an open page where to go.
@@ -126,6 +130,8 @@ fn make<R: Runtime>(app: &AppHandle<R>, place: &Place) -> tauri::Result<()> {
         .on_navigation(is_ours)
         .on_new_window(|_, _| NewWindowResponse::Deny)
         .build()?;
+    #[cfg(target_os = "linux")]
+    graphics::suit(&window)?;
     window.restore_state(KEPT)?;
     window.set_focus()
 }
