@@ -49,7 +49,7 @@ describe("a lane", () => {
 
 describe("a timeline", () => {
   const e = (kind: TimelineEntry["kind"], turn: number): TimelineEntry => ({
-    kind, turn, step: null, at: null, approximate: false, duration_ms: null, name: null, state: "done", tokens: null, cost_usd: null, tokens_unpriced: 0, text: null, argument: null, arguments: null, call: null, copied_from: null,
+    kind, turn, step: null, at: null, approximate: false, duration_ms: null, name: null, state: "done", tokens: null, cost_usd: null, tokens_unpriced: 0, text: null, copied_from: null,
   });
   it("is turns, with checkpoints between them", () => {
     const got = items([e("call", 0), e("prompt", 1), e("call", 1), e("checkpoint", 1), e("prompt", 2), e("checkpoint", 2), e("tool", 2)], []);

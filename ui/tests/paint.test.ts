@@ -191,3 +191,108 @@ it("keeps the newest answers, each with the board it was of", () => {
   kept.forget();
   expect(kept.of("c", 2)).toBeNull();
 });
+
+describe("a session that somebody opens", () => {
+  const held = (door: Fixture, command: string) => {
+    let let_go = () => {};
+    const gate = new Promise<void>((done) => (let_go = done));
+    useDoor({ ...door, call: async (name, args) => {
+      const answer = door.call(name, args);
+      if (name === command) await gate;
+      return answer;
+    } });
+    return () => let_go();
+  };
+
+  const list = async () => {
+    const door = await open();
+    await warm(door);
+    router.go({ screen: "sessions" });
+    await tick();
+    expect(document.querySelector("[data-row]")).not.toBeNull();
+    return door;
+  };
+
+  it("is drawn once, whole: the list stays until it and its newest turn have come", async () => {
+    const door = await list();
+    const go = held(door, "session");
+    router.go({ screen: "session", id: ID });
+    await tick();
+    expect(document.querySelector("[data-row]")).not.toBeNull();
+    expect(document.querySelector(".tl-h")).toBeNull();
+    go();
+    await waitFor(() => expect(document.querySelector("[data-row]")).toBeNull());
+    expect(document.querySelector(".tl-h")).not.toBeNull();
+    // agy's own call for a title stands in no timeline: it comes with the tree.
+    expect(document.querySelector(".entry.own")).not.toBeNull();
+    expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
+  });
+
+  it("is gone to all the same when the answer takes long, and asked for once", async () => {
+    const door = await list();
+    const go = held(door, "session");
+    router.go({ screen: "session", id: ID });
+    await waitFor(() => expect(screen.getByRole("heading", { level: 1 })).toHaveTextContent("Session"));
+    await waitFor(() => expect(document.querySelector("[data-row]")).toBeNull());
+    go();
+    await waitFor(() => expect(document.querySelector(".tl-h")).not.toBeNull());
+    expect(count(door, "session")).toBe(1);
+  });
+
+  it("is not gone to when somebody has gone elsewhere meanwhile", async () => {
+    const door = await list();
+    const go = held(door, "session");
+    router.go({ screen: "session", id: ID });
+    router.go({ screen: "doctor" });
+    await tick();
+    expect(screen.getByRole("heading", { level: 1 })).toHaveTextContent("Doctor");
+    go();
+    await waitFor(() => expect(sessionAnswers.of(ID, door.view.revision)).not.toBeNull());
+    await tick();
+    expect(router.route.screen).toBe("doctor");
+  });
+
+  it("that can't be read says so", async () => {
+    const door = await list();
+    router.go({ screen: "session", id: "7c0b41de-93a2-4f18-b5d6-00000000dead" });
+    expect(await screen.findByRole("heading", { name: /not here any more/ })).toBeInTheDocument();
+  });
+});
+
+describe("answers that are asked for", () => {
+  it("come to all who ask the same meanwhile, and are kept unless they were forgotten or a newer question was asked", async () => {
+    const answers = new Answers<string>(4);
+    const doors: ((value: string) => void)[] = [];
+    const ask = () => new Promise<string>((done) => doors.push(done));
+    const both = [answers.ask("a", 1, ask), answers.ask("a", 1, ask)];
+    expect(doors.length).toBe(1);
+    doors[0]!("one");
+    expect(await Promise.all(both)).toEqual(["one", "one"]);
+    expect(answers.of("a", 1)).toEqual({ value: "one", holds: true });
+    const old = answers.ask("a", 2, ask);
+    const next = answers.ask("a", 3, ask);
+    doors[2]!("three");
+    await next;
+    doors[1]!("two");
+    expect(await old).toBe("two");
+    expect(answers.of("a", 3)).toEqual({ value: "three", holds: true });
+    const forgotten = answers.ask("b", 1, ask);
+    answers.forget();
+    doors[3]!("b");
+    await forgotten;
+    expect(answers.of("b", 1)).toBeNull();
+    await expect(answers.ask("c", 1, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(await answers.ask("c", 1, () => Promise.resolve("again"))).toBe("again");
+  });
+});
+
+it("a link is followed at once", async () => {
+  await open();
+  const usage = screen.getByRole("link", { name: /Usage/ });
+  await fireEvent.click(usage);
+  expect(router.route.screen).toBe("usage");
+  expect(location.hash).toBe("#/usage");
+  // With a key it is the browser's matter.
+  await fireEvent.click(screen.getByRole("link", { name: /Doctor/ }), { ctrlKey: true });
+  expect(router.route.screen).toBe("usage");
+});

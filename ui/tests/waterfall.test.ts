@@ -13,7 +13,7 @@ afterEach(cleanup);
 const T0 = "2026-11-30T12:00:00.000Z";
 const at = (ms: number) => new Date(Date.parse(T0) + ms).toISOString();
 const entry = (kind: TimelineEntry["kind"], step: number | null, ms: number | null, over: Partial<TimelineEntry> = {}): TimelineEntry => ({
-  kind, turn: 1, step, at: ms === null ? null : at(ms), approximate: false, duration_ms: null, name: kind, state: "done", tokens: null, cost_usd: null, tokens_unpriced: 0, text: null, argument: null, arguments: null, call: null, copied_from: null, ...over,
+  kind, turn: 1, step, at: ms === null ? null : at(ms), approximate: false, duration_ms: null, name: kind, state: "done", tokens: null, cost_usd: null, tokens_unpriced: 0, text: null, copied_from: null, ...over,
 });
 let n = 0;
 const span = (kind: TreeSpan["kind"], depth: number, ms: number, over: Partial<TreeSpan> = {}): TreeSpan => ({
@@ -110,10 +110,10 @@ describe("On the screen", () => {
   }
   const press = (key: string) => fireEvent.keyDown(document.activeElement ?? document.body, { key });
 
-  it("the open turn is the traced tree, asked for by its prompt's step, with ticks and what the shapes mean", async () => {
+  it("the open turn is the traced tree of the newest turn, with ticks and what the shapes mean", async () => {
     const door = await open();
     await waitFor(() => expect(document.querySelector(".fall i s")).not.toBeNull());
-    expect(door.calls.find((c) => c.command === "turn_tree")?.args).toEqual({ id: ID, step: 14 });
+    expect(door.calls.find((c) => c.command === "turn_tree")?.args).toEqual({ id: ID, step: Number.MAX_SAFE_INTEGER });
     expect([...document.querySelectorAll(".axis .ticks span")].map((s) => s.textContent)).toEqual(["0", "2 min", "4 min", "6 min"]);
     expect(document.querySelector(".axis .legend")!.textContent).toMatch(/thinking.*answer.*tool.*sub-agent.*waits for you/);
     const agent = await screen.findByRole("button", { name: /Sub-agent\s*code-searcher/, expanded: false });

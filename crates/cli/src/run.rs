@@ -217,9 +217,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
                 say_notes(&host);
                 out::json(&doc)
             } else {
-                let detail = host.session(id).map_err(Failed)?;
+                let (detail, timeline) = host.whole_session(id).map_err(Failed)?;
                 say_notes(&host);
-                Ok(out::line(&tables::session(&detail, &host.time_zone()))?)
+                Ok(out::line(&tables::session(&detail, &timeline, &host.time_zone()))?)
             }
         }
         Command::Usage { by, since, until, tz, csv, json } => {

@@ -7,7 +7,7 @@ use agenthub_engine::Host;
 use agenthub_engine::pricing::shown;
 use agenthub_engine::view::{
     BoardView, Bundle, DoctorDocument, Level, ModelUsage, Outcome, ProblemGroup, Session, SessionDetail,
-    SessionsDocument, State, Status, StepState, TimelineKind, UsageDocument,
+    SessionsDocument, State, Status, StepState, TimelineKind, UsageDocument, WholeEntry,
 };
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -220,7 +220,7 @@ pub(crate) fn with_unread(mut text: String, host: &Host) -> String {
 }
 
 /// Times are told in `zone`.
-pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
+pub(crate) fn session(d: &SessionDetail, timeline: &[WholeEntry], zone: &jiff::tz::TimeZone) -> String {
     let s = &d.row.session;
     let state = session_standing(s);
     let used = if called(s) {
@@ -288,10 +288,10 @@ pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
     }
     let mut t = table(&["Turn", "At", "", "What", "Tokens", "Cost", "ms"]);
     right(&mut t, &[0, 4, 5, 6]);
-    for e in &d.timeline {
+    for WholeEntry { entry: e, argument, .. } in timeline {
         let about = if e.approximate { "~" } else { "" };
         let at = e.at.as_deref().and_then(|at| local(at, zone)).unwrap_or_else(|| "–".to_owned());
-        let text = e.argument.as_ref().or(e.text.as_ref());
+        let text = argument.as_ref().or(e.text.as_ref());
         let mut what = match (&e.name, text) {
             (Some(name), Some(text)) => format!("{} {}", safe(name), cut(text, 60)),
             (Some(name), None) => safe(name),
@@ -320,7 +320,7 @@ pub(crate) fn session(d: &SessionDetail, zone: &jiff::tz::TimeZone) -> String {
             e.duration_ms.map(|ms| ms.to_string()).unwrap_or_default(),
         ]);
     }
-    if !d.timeline.is_empty() {
+    if !timeline.is_empty() {
         out.push_str(&format!("\n\n{}", rendered(&t)));
     }
     if let Some(note) = &d.timeline_note {

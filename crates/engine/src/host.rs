@@ -30,7 +30,7 @@ use crate::{
     view::{
         self, BoardView, ErrorView, HooksAction, HooksPlan, HooksStatus, LanesDocument, Notification,
         NotificationsDocument, Problem, SCHEMA, SessionDetail, SessionDocument, SessionsDocument,
-        SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery, UsageDocument,
+        SessionsPage, SessionsQuery, SettingsView, Tracks, TracksQuery, UsageDocument, WholeEntry,
     },
     way_out,
 };
@@ -205,11 +205,20 @@ impl Host {
         self.asked(|reader| queries::all(reader, &self.snapshot(), &self.prices()?.book, words))
     }
 
-    /// One session with its timeline, read from agy's file on demand. Blocks.
+    /// One session with its timeline, read from agy's file on demand, as the window shows it. Blocks.
     ///
     /// # Errors
     /// `not_found`, `unreadable` when its file can't be read, or `store` when the store fails.
     pub fn session(&self, id: &str) -> Result<SessionDetail, ErrorView> {
+        let (detail, whole) = self.whole_session(id)?;
+        Ok(SessionDetail { timeline: whole.into_iter().map(|e| e.entry).collect(), ..detail })
+    }
+
+    /// The same with the timeline by itself, and in it all that is known of each step. Blocks.
+    ///
+    /// # Errors
+    /// As [`Host::session`].
+    pub fn whole_session(&self, id: &str) -> Result<(SessionDetail, Vec<WholeEntry>), ErrorView> {
         let snapshot = self.snapshot();
         let at = queries::Place {
             home: &self.shared.home(),
@@ -226,8 +235,8 @@ impl Host {
     /// # Errors
     /// As [`Host::session`].
     pub fn session_document(&self, id: &str) -> Result<SessionDocument, ErrorView> {
-        let detail = self.session(id)?;
-        Ok(SessionDocument { schema: SCHEMA, session: detail.row.session, timeline: detail.timeline })
+        let (detail, timeline) = self.whole_session(id)?;
+        Ok(SessionDocument { schema: SCHEMA, session: detail.row.session, timeline })
     }
 
     /// What each lane of the board did in a stretch of time. Reads those of agy's files that changed since the last

@@ -59,13 +59,13 @@ pub(crate) struct Place<'a> {
     pub(crate) book: &'a Book,
 }
 
-/// Everything about one session.
+/// Everything about one session; its timeline by itself.
 pub(crate) fn detail(
     reader: &Store,
     now: &Snapshot,
     place: &Place<'_>,
     id: &str,
-) -> Result<view::SessionDetail, ErrorView> {
+) -> Result<(view::SessionDetail, Vec<view::WholeEntry>), ErrorView> {
     let fail = |e: store::StoreError| store_error(&e);
     let missing = |id: &str| unread::session(&now.problems, id);
     let id = named(reader, id).map_err(|e| if e.code == "not_found" { missing(id) } else { e })?;
@@ -101,14 +101,15 @@ pub(crate) fn detail(
     };
     let itself = Filter { ids: Some(vec![id.clone()]), ..Filter::default() };
     let below = reader.totals_below(&itself).map_err(fail)?;
-    Ok(view::SessionDetail {
+    let whole = timeline.iter().map(|e| entry(e, &copied, place.book)).collect();
+    let shown = view::SessionDetail {
         with_subagents: (below.sessions > 0)
             .then(|| totals(below.sessions.saturating_add(1), &stored.sum.plus(below.sum))),
         since: live.since,
         why: live.why,
         context: Details::parse(&stored.details).context,
         turn_sums: turn_sums(&timeline, &copied, place.book),
-        timeline: timeline.iter().map(|e| entry(e, &copied, place.book)).collect(),
+        timeline: Vec::new(),
         timeline_cut,
         timeline_note,
         subagents: subagents
@@ -124,7 +125,8 @@ pub(crate) fn detail(
         parent: about(&stored.parent)?,
         origin: about(&stored.forked_from)?,
         row,
-    })
+    };
+    Ok((shown, whole))
 }
 
 /// A beginning shorter than this would be a guess.
@@ -296,24 +298,26 @@ fn cost(e: &agy::TimelineEntry, book: &Book) -> (Option<Usd>, u64) {
     }
 }
 
-fn entry(e: &agy::TimelineEntry, copied: &Copied, book: &Book) -> view::TimelineEntry {
+fn entry(e: &agy::TimelineEntry, copied: &Copied, book: &Book) -> view::WholeEntry {
     let (cost, tokens_unpriced) = cost(e, book);
-    view::TimelineEntry {
-        kind: convert::entry_kind(e.kind),
-        turn: e.turn,
-        step: e.step,
-        at: convert::time(e.at),
-        approximate: e.approximate,
-        duration_ms: e.duration_ms,
-        name: e.name.clone().or_else(|| e.model.as_ref().map(convert::model_name)),
-        state: convert::entry_state(e.state),
-        tokens: e.tokens.map(convert::tokens),
-        cost_usd: cost.map(|c| c.to_string()),
-        tokens_unpriced,
-        text: e.text.clone().or_else(|| e.argument.clone()),
+    view::WholeEntry {
+        entry: view::TimelineEntry {
+            kind: convert::entry_kind(e.kind),
+            turn: e.turn,
+            step: e.step,
+            at: convert::time(e.at),
+            approximate: e.approximate,
+            duration_ms: e.duration_ms,
+            name: e.name.clone().or_else(|| e.model.as_ref().map(convert::model_name)),
+            state: convert::entry_state(e.state),
+            tokens: e.tokens.map(convert::tokens),
+            cost_usd: cost.map(|c| c.to_string()),
+            tokens_unpriced,
+            text: e.text.clone().or_else(|| e.argument.clone()),
+            copied_from: e.call.as_ref().and_then(|c| copied.get(c)).map(ToString::to_string),
+        },
         argument: e.argument.clone(),
         arguments: e.args.clone(),
-        copied_from: e.call.as_ref().and_then(|c| copied.get(c)).map(ToString::to_string),
         call: e.call.as_ref().and_then(agy::calls::response_id).map(str::to_owned),
     }
 }

@@ -390,6 +390,7 @@ pub enum StepState {
     Denied,
 }
 
+/// What the Session screen shows of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TimelineEntry {
     pub kind: TimelineKind,
@@ -409,13 +410,20 @@ pub struct TimelineEntry {
     pub tokens_unpriced: u64,
     /// Prompt, answer or error; of a tool that did not fail, what `argument` says.
     pub text: Option<String>,
+    /// Of a call that a fork copied: the session that it counts for. Its tokens are in that one's sums, not in this one's.
+    pub copied_from: Option<String>,
+}
+
+/// A step with what no window shows: of a tool that writes a file, the arguments hold the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct WholeEntry {
+    #[serde(flatten)]
+    pub entry: TimelineEntry,
     /// Of a tool: the argument that tells most of what it does, on one line: a path, a command, a question.
     pub argument: Option<String>,
     /// Of a tool: all its arguments, JSON, cut.
     pub arguments: Option<String>,
     pub call: Option<String>,
-    /// Of a call that a fork copied: the session that it counts for. Its tokens are in that one's sums, not in this one's.
-    pub copied_from: Option<String>,
 }
 
 /// `agenthub session ID --json`.
@@ -424,7 +432,7 @@ pub struct SessionDocument {
     pub schema: u32,
     #[serde(flatten)]
     pub session: Session,
-    pub timeline: Vec<TimelineEntry>,
+    pub timeline: Vec<WholeEntry>,
 }
 
 /// Every error that a command gives: the page and scripts branch on `code` only.
@@ -482,6 +490,7 @@ pub fn bindings() -> String {
         TimelineKind,
         StepState,
         TimelineEntry,
+        WholeEntry,
         SessionDocument,
         Context,
         ContextPart,

@@ -326,19 +326,33 @@ tokens_unpriced: number,
  */
 text: string | null, 
 /**
+ * Of a call that a fork copied: the session that it counts for. Its tokens are in that one's sums, not in this one's.
+ */
+copied_from: string | null, };
+
+export type WholeEntry = { 
+/**
  * Of a tool: the argument that tells most of what it does, on one line: a path, a command, a question.
  */
 argument: string | null, 
 /**
  * Of a tool: all its arguments, JSON, cut.
  */
-arguments: string | null, call: string | null, 
+arguments: string | null, call: string | null, kind: TimelineKind, turn: number, step: number | null, at: string | null, approximate: boolean, duration_ms: number | null, name: string | null, state: StepState, tokens: Tokens | null, cost_usd: string | null, 
+/**
+ * Of a call: those of its tokens that have no price.
+ */
+tokens_unpriced: number, 
+/**
+ * Prompt, answer or error; of a tool that did not fail, what `argument` says.
+ */
+text: string | null, 
 /**
  * Of a call that a fork copied: the session that it counts for. Its tokens are in that one's sums, not in this one's.
  */
 copied_from: string | null, };
 
-export type SessionDocument = { schema: number, timeline: Array<TimelineEntry>, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, 
+export type SessionDocument = { schema: number, timeline: Array<WholeEntry>, id: string, tool: string, name: string, cwd: string | null, status: Status, state: State, 
 /**
  * How its newest turn stands: `unfinished` when agy went away in the middle of it.
  */

@@ -16,6 +16,7 @@ const HOLDS_MS = 60_000;
 
 export class Answers<T> {
   #kept = new Map<string, Kept<T>>();
+  #asked = new Map<string, { revision: number; answer: Promise<T> }>();
 
   /** Keeps the newest `most`. */
   constructor(private readonly most: number) {}
@@ -27,6 +28,19 @@ export class Answers<T> {
       if (this.#kept.size <= this.most) break;
       this.#kept.delete(oldest);
     }
+  }
+
+  /** Asks and keeps the answer. Who asks the same while that is under way gets the same answer. */
+  ask(question: string, revision: number, ask: () => Promise<T>): Promise<T> {
+    const before = this.#asked.get(question);
+    if (before?.revision === revision) return before.answer;
+    const answer = ask();
+    const mine = { revision, answer };
+    this.#asked.set(question, mine);
+    const over = () => this.#asked.get(question) === mine && this.#asked.delete(question);
+    // An answer that a newer question overtook, or that was forgotten meanwhile, is not kept.
+    answer.then((value) => over() && this.keep(question, value, revision), over);
+    return answer;
   }
 
   /** What was answered last, and whether it still holds. */
@@ -43,12 +57,13 @@ export class Answers<T> {
   /** What is known is wrong: the person changed it. */
   forget(): void {
     this.#kept.clear();
+    this.#asked.clear();
   }
 }
 
 /** By the session's id. A long session's timeline is some megabytes. */
 export const sessionAnswers = new Answers<SessionDetail>(4);
-/** By the session's id and the step that began the turn. */
+/** By the session's id and the step that began the turn; that of the newest turn under a name of its own. */
 export const treeAnswers = new Answers<TurnTree>(16);
 /** By the question as JSON. */
 export const usageAnswers = new Answers<UsageScreen>(8);

@@ -35,6 +35,14 @@ export function href(to: Navigation): string {
   return to.id === undefined ? `#/${to.screen}` : `#/${to.screen}/${encodeURIComponent(to.id)}`;
 }
 
+/** Asks for what a route will show; `null`: it can be shown now. */
+export type Ahead = (to: Route) => Promise<unknown> | null;
+
+/** For so long what was shown stays when somebody goes on: longer, and the screen is shown as far as it is known. */
+const STAYS_MS = 80;
+
+const same = (a: Route, b: Route) => a.screen === b.screen && a.id === b.id;
+
 class Router {
   route = $state.raw<Route>({ screen: "lanes", id: null });
   /** Where Esc leads from a session: the list or the lanes, whichever was last. */
@@ -44,17 +52,30 @@ class Router {
   /** How often the screen changed. */
   moves = 0;
 
-  start(): () => void {
+  #ahead: Ahead = () => null;
+  /** Where somebody has gone, while that is not shown yet. */
+  #next: Route | null = null;
+
+  start(ahead: Ahead = () => null): () => void {
     const read = () => this.#read();
+    this.#ahead = () => null;
     read();
+    this.#ahead = ahead;
     this.moves = 0;
     window.addEventListener("hashchange", read);
-    return () => window.removeEventListener("hashchange", read);
+    return () => {
+      window.removeEventListener("hashchange", read);
+      this.#next = null;
+    };
   }
 
   go(to: Navigation): void {
-    const next = href(to);
-    if (location.hash !== next) location.hash = next;
+    this.follow(href(to));
+  }
+
+  /** Goes where a link leads, at once: the browser's own word of it comes a frame later. */
+  follow(hash: string): void {
+    if (location.hash !== hash) location.hash = hash;
     this.#read();
   }
 
@@ -70,7 +91,21 @@ class Router {
       next.id = null;
       history.replaceState(null, "", href({ screen: "lanes" }));
     }
-    if (next.screen === this.route.screen && next.id === this.route.id) return;
+    if (same(next, this.#next ?? this.route)) return;
+    const ready = same(next, this.route) ? null : this.#ahead(next);
+    this.#next = ready && next;
+    if (ready === null) return this.#show(next);
+    const shown = () => {
+      clearTimeout(late);
+      if (this.#next === next) this.#show(next);
+    };
+    const late = setTimeout(shown, STAYS_MS);
+    ready.then(shown, shown);
+  }
+
+  #show(next: Route): void {
+    this.#next = null;
+    if (same(next, this.route)) return;
     if (this.route.screen === "lanes" || this.route.screen === "sessions" || this.route.screen === "usage") this.from = this.route.screen;
     this.moves++;
     this.route = next;

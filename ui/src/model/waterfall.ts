@@ -134,7 +134,7 @@ function ofSpan(span: TreeSpan, same: TimelineEntry | undefined): Placed {
   const kind = span.kind === "turn" ? "subagent" : span.kind;
   const base: TimelineEntry = same ?? {
     kind, turn: 0, step: span.step, at: span.at, approximate: span.approximate, duration_ms: null, name: span.name, state: span.state, tokens: null, cost_usd: null, tokens_unpriced: 0,
-    text: span.text, argument: null, arguments: null, call: null, copied_from: null,
+    text: span.text, copied_from: null,
   };
   return {
     // A tool's own tokens are none; those below it stand below it.

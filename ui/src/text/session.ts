@@ -22,6 +22,8 @@ export const session = {
   priceRow: (row: string) => `By the row ${row}`,
   thought: (ms: string) => `Of it ${ms} thinking`,
   background: "by itself",
+  countedElsewhere: "copied",
+  countedElsewhereHint: "This call came with what the session was forked from; it is counted in that session",
   backgroundHint: "agy asked for a title or a summary; nobody waited for it",
   openSubagent: "Open this sub-agent’s session",
   key: { thinking: "thinking", answer: "answer", tool: "tool", subagent: "sub-agent", wait: "waits for you" },

@@ -40,8 +40,8 @@ async function sessions(revision: number, gone: () => boolean): Promise<void> {
 function madeUp(row: SessionRow): SessionDetail {
   const tokens: Tokens = { input: 1, output: 1, cache_read: 1, cache_write: 0, thinking: 1, total: 3 };
   const entry: TimelineEntry = {
-    kind: "call", turn: 2, step: null, at: row.last_activity_at, approximate: false, duration_ms: 900, name: "made-up", state: "done", tokens, cost_usd: "0.1", tokens_unpriced: 0, text: "made up", argument: null,
-    arguments: null, call: null, copied_from: null,
+    kind: "call", turn: 2, step: null, at: row.last_activity_at, approximate: false, duration_ms: 900, name: "made-up", state: "done", tokens, cost_usd: "0.1", tokens_unpriced: 0, text: "made up",
+    copied_from: null,
   };
   const none = { tokens: null, cost_usd: null };
   const turn: TimelineEntry[] = [{ ...entry, ...none, kind: "prompt" }, entry, { ...entry, ...none, kind: "tool", name: "view_file" }, { ...entry, ...none, kind: "tool", name: "run_command" }];
