@@ -5,6 +5,7 @@ import { afterEach, beforeEach, vi } from "vitest";
 import { useDoor } from "../src/api";
 import { sessionAnswers, treeAnswers, usageAnswers } from "../src/model/answers";
 import { board } from "../src/model/board.svelte";
+import { hooksHint } from "../src/model/hooks.svelte";
 import { sessionList } from "../src/model/sessionList.svelte";
 import { toasts } from "../src/model/toast.svelte";
 import { router } from "../src/model/route.svelte";
@@ -80,6 +81,7 @@ afterEach(() => {
   usageAnswers.forget();
   tracks.reset();
   settings.reset();
+  hooksHint.reset();
   Object.assign(router, { route: { screen: "lanes", id: null }, from: "sessions", lane: null, moves: 0 });
   Object.assign(usageChoice, { range: "days30", measure: "cost", since: "", until: "", cut: "model" });
 });

@@ -1093,7 +1093,11 @@ time_zone: string | null, start_at_login: boolean,
 /**
  * Whether our own forwarder is brought up to date at each start, while the hook is installed.
  */
-refresh_hooks: boolean, notifications: NotificationSettings, prices: PriceSettings, };
+refresh_hooks: boolean, 
+/**
+ * Whether Lanes says what hooks bring while there are none. Dismissed there, it is `false`.
+ */
+hooks_hint: boolean, notifications: NotificationSettings, prices: PriceSettings, };
 
 export type NotificationSettings = { 
 /**

@@ -2,6 +2,7 @@
 import * as api from "../api";
 import type { ErrorView, HooksAction, HooksPlan, HooksStatus } from "../bindings/view";
 import { Resource } from "./resource.svelte";
+import { settings } from "./settings.svelte";
 
 /** What another screen wants shown as soon as the card is there. */
 export const wanted: { action: HooksAction | null } = { action: null };
@@ -49,6 +50,7 @@ export class HooksCard {
       const done = await api.hooksApply(plan.token);
       this.plan = null;
       this.anew = false;
+      hooksHint.status.clear();
       return done;
     } catch (thrown) {
       const error = api.errorView(thrown);
@@ -71,3 +73,33 @@ export class HooksCard {
     this.refused = null;
   }
 }
+
+/** What Lanes says of hooks to somebody who has none: until it is dismissed, which the settings keep. */
+class HooksHint {
+  status = new Resource<HooksStatus>();
+  /** Out of the way for as long as the window lives, whatever the settings could keep. */
+  #closed = $state(false);
+
+  /** The person was not told yet, as far as is known. */
+  get wanted(): boolean {
+    return !this.#closed && settings.answer.value?.values.hooks_hint === true;
+  }
+  get shown(): boolean {
+    return this.wanted && this.status.value?.state === "not_installed";
+  }
+  look(): Promise<void> {
+    return this.status.busy ? Promise.resolve() : this.status.load(() => api.hooksStatus());
+  }
+  /** Whether it was kept. A file that can't be read is put aside by whoever writes it: that is not asked for here. */
+  async dismiss(): Promise<boolean> {
+    this.#closed = true;
+    return settings.answer.value?.file_problem != null || (await settings.set("hooks_hint", { hooks_hint: false }));
+  }
+  reset(): void {
+    this.status.clear();
+    this.#closed = false;
+  }
+}
+
+/** One for the life of the window: whoever comes back to Lanes sees at once what is known. */
+export const hooksHint = new HooksHint();

@@ -1,6 +1,9 @@
 // What Lanes and the first start say.
 import { count, plural } from "../model/format";
 
+const ADD_HOOKS = "Add hooks, to know at once";
+const PREVIEW = "Preview change…";
+
 export const lanes = {
   title: "Lanes",
   list: "Lanes",
@@ -47,6 +50,15 @@ export const lanes = {
   scan: (done: number, total: number) => `Reading ${count(done)} of ${plural(total, "conversation", "conversations")}`,
 };
 
+export const hooksHint = {
+  label: "Hooks",
+  title: ADD_HOOKS,
+  what: "agy then tells AgentHub about prompts and stops at once. Optional: you see the exact change first, and can undo it.",
+  preview: PREVIEW,
+  dismiss: "Don’t show again",
+  dismissed: "Hooks are under Settings → Antigravity",
+};
+
 export const empty = {
   noLane: "No lane yet",
   start: "Start",
@@ -72,9 +84,9 @@ export const firstStart = {
   readSoFar: (done: number) => `${count(done)} read. You can go on meanwhile.`,
   noneYet: "No conversation yet",
   noneYetHint: "What agy has written so far would be listed here.",
-  hooks: "Add hooks, to know at once",
+  hooks: ADD_HOOKS,
   hooksHint: "Optional. Adds one entry to agy’s hooks.json; you see the exact change first, and can undo it.",
-  hooksPreview: "Preview change…",
+  hooksPreview: PREVIEW,
   hooksThere: "Hooks are installed",
   hooksThereHint: "agy tells AgentHub about prompts and stops at once.",
   hooksAmiss: "Hooks want a look",

@@ -96,6 +96,7 @@ fn p3_a_bad_value_costs_no_more_than_itself() {
     let text = json!({
         "board_hours": 0, "quiet_minutes_with_hooks": "ten", "quiet_minutes_without_hooks": 5,
         "time_zone": "Mars/Olympus", "start_at_login": 1, "refresh_hooks": null,
+        "hooks_hint": "never",
         "notifications": {
             "do_not_disturb": true, "ready": {"on": false, "sound": "loud"}, "waiting": [],
             "min_turn_s": 86_401, "quiet_hours": {"on": true, "from": "25:00", "to": "7:30"},
@@ -112,6 +113,7 @@ fn p3_a_bad_value_costs_no_more_than_itself() {
         bad,
         [
             "board_hours",
+            "hooks_hint",
             "notifications.min_turn_s",
             "notifications.muted_lanes",
             "notifications.quiet_hours.from",

@@ -21,6 +21,8 @@ pub struct Settings {
     pub start_at_login: bool,
     /// Whether our own forwarder is brought up to date at each start, while the hook is installed.
     pub refresh_hooks: bool,
+    /// Whether Lanes says what hooks bring while there are none. Dismissed there, it is `false`.
+    pub hooks_hint: bool,
     pub notifications: NotificationSettings,
     pub prices: PriceSettings,
 }
@@ -34,6 +36,7 @@ impl Default for Settings {
             time_zone: None,
             start_at_login: false,
             refresh_hooks: true,
+            hooks_hint: true,
             notifications: NotificationSettings::default(),
             prices: PriceSettings::default(),
         }
