@@ -253,7 +253,7 @@ describe("a session that somebody opens", () => {
   });
 
   it("that can't be read says so", async () => {
-    const door = await list();
+    await list();
     router.go({ screen: "session", id: "7c0b41de-93a2-4f18-b5d6-00000000dead" });
     expect(await screen.findByRole("heading", { name: /not here any more/ })).toBeInTheDocument();
   });
