@@ -5,6 +5,8 @@ mod change;
 mod costs;
 mod doctor;
 mod faults;
+#[cfg(unix)]
+mod half;
 mod large;
 mod privacy;
 mod setup;

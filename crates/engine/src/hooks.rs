@@ -139,6 +139,14 @@ impl Hooks {
         files::find(&self.hooks_json()).is_ok_and(|found| self.is_in(found.bytes.as_deref()))
     }
 
+    /// Whether hooks.json would have our hook after an action.
+    ///
+    /// # Errors
+    /// As [`Hooks::plan`].
+    pub(crate) fn would_be_there(&self, action: HooksAction) -> Result<bool, ErrorView> {
+        Ok(self.is_in(self.intend(action)?.edit.new.as_deref()))
+    }
+
     /// Brings the forwarder and the hook program up to date, if our hook is installed (spec H4). hooks.json is left alone,
     /// and what was removed stays removed. Another build's forwarder is left alone while its program is there.
     ///
@@ -380,9 +388,20 @@ impl Hooks {
         let mut folders = files::missing_folders(&hooks_json.target);
         folders.extend(files::missing_folders(&self.script_path()));
         let folders: BTreeSet<PathBuf> = folders.into_iter().collect();
+        // As if nothing had been tried: no program and no script that nobody starts.
+        let undone = |refusal: Refusal| {
+            if installs && intent.script == Script::Nothing {
+                let _ = std::fs::remove_file(self.script_path());
+            }
+            if intent.comes {
+                program::discard(self.places.data_dir(), self.which);
+            }
+            files::remove_empty(folders.clone());
+            refusal
+        };
         if installs {
             program::bring(self.places.data_dir(), self.which)?;
-            self.write_script(intent)?;
+            self.write_script(intent).map_err(undone)?;
         }
         if edit.changed {
             let Memory { made, folders: before, .. } = &intent.memory;
@@ -399,13 +418,9 @@ impl Hooks {
                 None => hooks_json.delete(),
             });
             if let Err(refusal) = written {
-                // As if nothing had been tried: no script that nobody starts, no backup of what was not written.
-                if installs && intent.script == Script::Nothing {
-                    let _ = std::fs::remove_file(self.script_path());
-                }
-                files::remove_empty(folders);
+                // No backup of what was not written, either.
                 let _ = intent.memory.write(&self.memory_path());
-                return Err(refusal);
+                return Err(undone(refusal));
             }
         }
         if !installs {

@@ -15,6 +15,7 @@ mod register;
 mod settings;
 mod setup;
 mod standing;
+mod switching;
 pub(crate) mod tree;
 mod work;
 

@@ -1,4 +1,4 @@
-//! Switching tracing on and off, and changing it: settings, secrets, the hook in agy (spec R1).
+//! Switching tracing on, and changing it: settings, secrets (spec R1).
 
 use std::path::Path;
 
@@ -11,14 +11,15 @@ use super::{
     Content, Tracer, TracingSettings, UserName,
     change::{Said, SetUp, Which, headers},
     register,
+    switching::as_shown,
 };
 use crate::{
     convert::for_people,
     hooks::Hooks,
     settings::{SettingsFile, TAKE_OVER},
     view::{
-        ErrorView, HooksAction, HooksPlan, SCHEMA, TracingChange, TracingDestinationPatch, TracingPatch,
-        TracingProblem, TracingSaved, TracingWish,
+        ErrorView, HooksAction, SCHEMA, TracingChange, TracingDestinationPatch, TracingPatch, TracingProblem,
+        TracingSaved, TracingWish,
     },
     way_out,
 };
@@ -70,7 +71,7 @@ fn user_named(name: &str) -> Result<UserName, ErrorView> {
 }
 
 impl Tracer {
-    fn settings_file(&self) -> SettingsFile {
+    pub(super) fn settings_file(&self) -> SettingsFile {
         SettingsFile::new(&self.config.config_dir)
     }
 
@@ -124,7 +125,8 @@ impl Tracer {
         Queue::at(self.places.tracing().join("queue"), agenthub_otlp::queue::Limits::default())
     }
 
-    /// Switches tracing on: settings and secrets, then the hook. In a dry run nothing is written.
+    /// Switches tracing on: the hook, then settings and secrets. In a dry run nothing is written, and what fails leaves all as it
+    /// was.
     ///
     /// # Errors
     /// What is wrong with the endpoint or a header; the codes of H3 for agy's hooks.json.
@@ -157,10 +159,9 @@ impl Tracer {
         }
         notes.push("Sessions of agy that are open keep the hooks they started with.".to_owned());
         if !dry_run {
-            notes.extend(self.write(&before, &after, &[])?);
-            if plan.changes {
-                plan = hooks.apply(&plan.token)?;
-            }
+            let (done, aside) = self.with_hook(&hooks, plan, || self.write(&before, &after, &[]))?;
+            plan = done;
+            notes.extend(aside);
             if let Some(id) = &destination {
                 // What a former set-up could not send may go now.
                 self.queue().retry(id);
@@ -228,7 +229,7 @@ impl Tracer {
         Ok(TracingSaved { notes })
     }
 
-    fn switch(&self, before: &TracingSettings, after: &mut TracingSettings, on: bool) {
+    pub(super) fn switch(&self, before: &TracingSettings, after: &mut TracingSettings, on: bool) {
         after.enabled = on;
         if on && (before.since.is_none() || !before.enabled) {
             after.since = Some(self.now().rfc3339());
@@ -259,10 +260,21 @@ impl Tracer {
         if meanwhile != before.secrets {
             self.write_secrets(&meanwhile)?;
         }
-        let aside = self.write_settings(&before.settings, &after.settings, said)?;
-        if after.secrets != meanwhile {
-            self.write_secrets(&after.secrets)?;
-        }
+        let written = self.write_settings(&before.settings, &after.settings, said).and_then(|aside| {
+            if after.secrets == meanwhile {
+                return Ok(aside);
+            }
+            self.write_secrets(&after.secrets).map(|()| aside).inspect_err(|_| {
+                // No destination without the header that it was to have.
+                let _ = self.write_settings(&after.settings, &before.settings, said);
+            })
+        });
+        let aside = written.inspect_err(|_| {
+            let is_back = self.settings().0.destinations == before.settings.destinations;
+            if is_back && meanwhile != before.secrets {
+                let _ = self.write_secrets(&before.secrets);
+            }
+        })?;
         Ok(aside.map(|path| {
             format!(
                 "What could not be read is kept as {}. settings.json begins anew. {TAKE_OVER}",
@@ -271,7 +283,7 @@ impl Tracer {
         }))
     }
 
-    fn write_settings(
+    pub(super) fn write_settings(
         &self,
         before: &TracingSettings,
         after: &TracingSettings,
@@ -297,66 +309,12 @@ impl Tracer {
             .map_err(|e| io(format!("{} can't be written: {e}. {}", path.display(), way_out::of_io(&e))))
     }
 
-    /// Switches tracing off: the hook goes, with its script. `purge`: destinations, secrets and all that waits, too.
-    ///
-    /// # Errors
-    /// `ECHANGED` when the plan that was shown under this token is another one now; the codes of H3. Nothing else is taken
-    /// away then.
-    pub fn uninstall(
-        &self,
-        purge: bool,
-        dry_run: bool,
-        token: Option<&str>,
-    ) -> Result<TracingChange, ErrorView> {
-        let hooks = Hooks::tracing(&self.config)?;
-        let mut plan = hooks.plan(HooksAction::Remove)?;
-        let kept = || self.has_section() || self.secrets_path().exists();
-        let notes = match purge {
-            true => self.what_goes(dry_run),
-            false => kept().then(|| KEPT.to_owned()).into_iter().collect(),
-        };
-        if !dry_run {
-            as_shown(&plan, token)?;
-            if plan.changes {
-                plan = hooks.apply(&plan.token)?;
-            }
-            if self.has_section() {
-                let patch = if purge { Value::Null } else { json!({ "enabled": false }) };
-                self.settings_file().merge(&json!({ "tracing": patch }))?;
-            }
-            if purge {
-                self.purge()?;
-            }
-        }
-        Ok(TracingChange { schema: SCHEMA, plan, destination: None, notes, applied: !dry_run })
-    }
-
-    /// Shows what taking back the last write of hooks.json would change, or does it with the token of what was shown.
-    /// Tracing is on afterwards if its hook is there.
-    ///
-    /// # Errors
-    /// `not_found` when there is nothing to undo; as [`Tracer::uninstall`].
-    pub fn undo(&self, token: Option<&str>) -> Result<HooksPlan, ErrorView> {
-        let hooks = Hooks::tracing(&self.config)?;
-        let Some(token) = token else { return hooks.plan(HooksAction::Undo) };
-        let plan = hooks.plan(HooksAction::Undo)?;
-        as_shown(&plan, Some(token))?;
-        let plan = hooks.apply(token)?;
-        let before = self.settings().0;
-        let mut after = before.clone();
-        self.switch(&before, &mut after, hooks.is_there());
-        if after.enabled != before.enabled {
-            self.write_settings(&before, &after, &["enabled"])?;
-        }
-        Ok(plan)
-    }
-
-    fn has_section(&self) -> bool {
+    pub(super) fn has_section(&self) -> bool {
         self.settings_file().section("tracing").is_ok_and(|s| s.is_some())
     }
 
     /// What a purge takes away, by name.
-    fn what_goes(&self, would: bool) -> Vec<String> {
+    pub(super) fn what_goes(&self, would: bool) -> Vec<String> {
         let settings = self.settings().0;
         let secrets = self.secrets().unwrap_or_default();
         let queue = self.queue();
@@ -411,7 +369,7 @@ impl Tracer {
         io(format!("{e} {}", way_out::of_io(&e.why)))
     }
 
-    fn purge(&self) -> Result<(), ErrorView> {
+    pub(super) fn purge(&self) -> Result<(), ErrorView> {
         let says = |path: &Path, e: &std::io::Error| {
             io(format!("{} can't be removed: {e}. {}", path.display(), way_out::of_io(e)))
         };
@@ -427,19 +385,6 @@ impl Tracer {
             _ => Ok(()),
         }
     }
-}
-
-const KEPT: &str = "Destinations and headers are kept; `--purge` takes them away.";
-
-/// A plan that was shown and is another one now is not carried out (spec H2).
-fn as_shown(plan: &HooksPlan, token: Option<&str>) -> Result<(), ErrorView> {
-    if token.is_none_or(|t| t == plan.token) {
-        return Ok(());
-    }
-    Err(ErrorView {
-        code: "ECHANGED".to_owned(),
-        message: format!("{} has changed since. Nothing was written; look at the new difference.", plan.file),
-    })
 }
 
 fn content(c: &mut Content, patch: &TracingPatch) -> Result<Option<&'static str>, ErrorView> {
