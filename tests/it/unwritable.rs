@@ -121,7 +121,6 @@ fn h7_whoever_finds_no_room_says_what_to_do() {
         &[&["trace", "install", "--header", "a: b"][..], &endpoint].concat(),
         &["hooks", "install"],
         &["pricing", "set", "m", "--input", "1"],
-        &["run", "--", "true"],
     ] {
         let out = without_room(&rig, 0, args);
         let said = String::from_utf8(out.stderr).unwrap();

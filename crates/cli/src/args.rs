@@ -126,7 +126,8 @@ pub(crate) enum Command {
     /// Run a command in a lane of its own, which follows it to its end: `agenthub run -- agy -p "…"`
     ///
     /// Terminal, signals and exit code are passed through, and nothing is printed beside what the command prints. Should it
-    /// not start, the exit code is 127 (not found), 126 (not executable), or 125 (AgentHub can't write it down).
+    /// not start, the exit code is 127 (not found) or 126 (not executable). Where AgentHub can't write it down it runs with no
+    /// lane, which is said on the error output.
     Run(Run),
     /// Open the window of the desktop app, starting it if it does not run
     Open {

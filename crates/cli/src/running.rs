@@ -10,7 +10,7 @@ use agenthub_engine::{Config, NewRun, Overrides, RunRecord, way_out_of};
 
 use crate::{args::Run, run::complain};
 
-/// Our own failure, before anything was started; as `env`, `nohup` and `timeout` use it.
+/// Our own failure, where nothing was started; as `env`, `nohup` and `timeout` use it.
 const OURS: u8 = 125;
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
@@ -25,15 +25,21 @@ pub(crate) fn run(overrides: &Overrides, run: &Run) -> ExitCode {
     let new = NewRun { name: run.name.as_deref(), program, cwd: cwd.as_deref() };
     // Before the start: whoever sees the command's first session knows already whose it is.
     let record = match RunRecord::begin(&config, &new) {
-        Ok(record) => record,
-        Err(e) => return refused(&e.message),
+        Ok(record) => Some(record),
+        // The command is what matters: whoever asked for it at night gets it, and reads in the morning why it has no lane.
+        Err(e) => {
+            complain(&format!(
+                "agenthub: {} The command runs all the same, with no lane of its own.",
+                e.message
+            ));
+            None
+        }
     };
     let mut command = std::process::Command::new(program);
     command.args(arguments);
+    let mut amiss = None;
     let ended = system::follow(command, |pid| {
-        if let Err(e) = record.started(pid) {
-            complain(&format!("agenthub: the run is not fully written down: {e}. {}", way_out_of(&e)));
-        }
+        amiss = record.as_ref().and_then(|record| record.started(pid).err());
     });
     let (end, code) = match ended {
         Ok(end) => {
@@ -46,11 +52,14 @@ pub(crate) fn run(overrides: &Overrides, run: &Run) -> ExitCode {
             (RunEnd::NotStarted(reason), code)
         }
     };
-    if let Err(e) = record.ended(&end) {
+    // Said once, and not while the command has the terminal.
+    if let Some(Err(e)) = record.map(|record| record.ended(&end)) {
         complain(&format!(
             "agenthub: the command's end can't be written down, so its lane will say that it failed: {e}. {}",
             way_out_of(&e)
         ));
+    } else if let Some(e) = amiss {
+        complain(&format!("agenthub: the run is not fully written down: {e}. {}", way_out_of(&e)));
     }
     system::die_alike(&end);
     ExitCode::from(code)

@@ -159,6 +159,19 @@ fn begin(folder: &Path, run: &NewRun<'_>) -> io::Result<RunRecord> {
             }
         })
         .unwrap_or_else(|| Err(io::Error::other("no free name")))?;
+    let written = write(folder, &id, run, at, held.lock().is_ok());
+    match written {
+        Ok(file) => Ok(RunRecord { id, file, lock, held }),
+        Err(e) => {
+            // It belongs to no record that it could be removed with.
+            let _ = std::fs::remove_file(&lock);
+            Err(e)
+        }
+    }
+}
+
+/// Writes that a run begins into a record of its own.
+fn write(folder: &Path, id: &RunId, run: &NewRun<'_>, at: Time, locked: bool) -> io::Result<PathBuf> {
     let program = run.program.to_string_lossy();
     let began = Began {
         at_us: at.micros(),
@@ -167,14 +180,14 @@ fn begin(folder: &Path, run: &NewRun<'_>) -> io::Result<RunRecord> {
         cwd: run.cwd.map(|c| c.to_string_lossy().into_owned()),
         waits: Process::of(std::process::id()),
         machine: machine(),
-        locked: held.lock().is_ok(),
+        locked,
     };
     // Whole or not at all: it is renamed into its place.
     let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
     new.write_all(line(&Line::Began(began))?.as_bytes())?;
     let file = folder.join(format!("{id}.run"));
     new.persist_noclobber(&file).map_err(|e| e.error)?;
-    Ok(RunRecord { id, file, lock, held })
+    Ok(file)
 }
 
 /// One line, cut, without what a terminal would obey.

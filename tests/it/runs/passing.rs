@@ -3,6 +3,7 @@
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 
 use super::*;
+use crate::incomplete::without_room;
 
 #[test]
 fn l05_1_exit_codes_and_signal_deaths_pass_through_and_show() {
@@ -86,18 +87,42 @@ fn l08_a_mistyped_option_is_wrong_use_and_no_command() {
 }
 
 #[test]
-fn a_run_that_can_not_be_written_down_is_not_started() {
+fn a_run_that_can_not_be_written_down_runs_all_the_same_and_says_so_once() {
     let rig = Rig::new();
     let file = rig.home.root().join("in the way");
     std::fs::write(&file, "").unwrap();
     let touched = rig.home.root().join("touched");
     let mut command = run(&rig, &[]);
-    command.arg("touch").arg(&touched).env("AGENTHUB_DATA_DIR", &file);
+    let script = format!("touch '{}'; echo told; exit 7", touched.display());
+    command.args(["sh", "-c", &script]).env("AGENTHUB_DATA_DIR", &file);
     let out = output(command);
-    assert_eq!(out.status.code(), Some(125));
+    assert_eq!((out.status.code(), &*out.stdout), (Some(7), &b"told\n"[..]));
+    assert!(touched.exists());
     let err = String::from_utf8(out.stderr).unwrap();
-    assert!(err.contains("in the way") && err.contains("was not started"), "{err}");
-    assert!(!touched.exists());
+    assert!(err.contains("in the way") && err.contains("no lane of its own"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    // What can't be started is that, whatever could be written down.
+    let mut command = run(&rig, &[]);
+    command.arg("/there/is/none").env("AGENTHUB_DATA_DIR", &file);
+    assert_eq!(output(command).status.code(), Some(127));
+}
+
+#[test]
+fn a_run_on_a_full_disk_runs_all_the_same_and_says_so_once() {
+    let rig = Rig::new();
+    let out = without_room(&rig, 0, &["run", "--", "sh", "-c", "echo told; exit 7"]);
+    assert_eq!((out.status.code(), &*out.stdout), (Some(7), &b"told\n"[..]));
+    let err = String::from_utf8(out.stderr).unwrap();
+    assert!(err.contains("room") && err.contains("no lane of its own"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    let left: Vec<_> = std::fs::read_dir(rig.data_dir().join("runs")).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+    // Where the record goes while the command runs, its end is said not to be written down, once.
+    let gone = format!("rm -f '{}'/*.run; exit 3", rig.data_dir().join("runs").display());
+    let out = rig.agenthub(&["run", "--", "sh", "-c", &gone]);
+    assert_eq!(out.status.code(), Some(3));
+    let err = String::from_utf8(out.stderr).unwrap();
+    assert!(err.contains("end can't be written down") && err.lines().count() == 1, "{err}");
 }
 
 #[test]
