@@ -63,6 +63,9 @@ impl Prices {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return shipped.clone(),
+            Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
+                return shipped.clone().with_problem(path, "it is not UTF-8 text");
+            }
             Err(e) => return shipped.clone().with_problem(path, &e.to_string()),
         };
         let file = match PriceFile::parse(&text) {

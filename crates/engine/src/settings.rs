@@ -343,7 +343,7 @@ fn fault(text: &str, e: &serde_json::Error) -> String {
     match agenthub_agy::hooks::json_fault(text) {
         Some(f) => format!("line {}, column {}: {}", f.line, f.column, f.what),
         None if !text.trim_start().starts_with('{') => "the whole must be one object, `{…}`".to_owned(),
-        None => e.to_string(),
+        None => format!("line {}, column {} can't be read", e.line(), e.column()),
     }
 }
 

@@ -10,6 +10,7 @@ use agenthub_core::{
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
 use crate::view;
 
@@ -78,11 +79,30 @@ impl fmt::Display for BadFile {
 
 impl std::error::Error for BadFile {}
 
+impl BadFile {
+    /// What keeps a text from being read, in words for people who never heard of parsers: nobody wrote it by hand, so where
+    /// it is broken says enough.
+    pub(super) fn of(e: &serde_json::Error, text: &str) -> BadFile {
+        let (line, column) = (e.line().max(1), e.column().max(1));
+        BadFile(match e.classify() {
+            _ if text.trim().is_empty() => "it is empty".to_owned(),
+            Category::Eof => format!("it is JSON that ends too early, in line {line}"),
+            Category::Syntax => format!("it is no JSON from line {line}, column {column} on"),
+            Category::Data | Category::Io if !text.trim_start().starts_with('{') => {
+                "it is no JSON object, `{…}`".to_owned()
+            }
+            Category::Data | Category::Io => {
+                format!("it is not as AgentHub writes it, at line {line}, column {column}")
+            }
+        })
+    }
+}
+
 impl PriceFile {
     /// # Errors
     /// When it is no such file, of a newer format, or holds a row that must not be used.
     pub fn parse(text: &str) -> Result<PriceFile, BadFile> {
-        let file: PriceFile = serde_json::from_str(text).map_err(|e| BadFile(e.to_string()))?;
+        let file: PriceFile = serde_json::from_str(text).map_err(|e| BadFile::of(&e, text))?;
         if file.schema != SCHEMA || file.unit != UNIT {
             return Err(BadFile(format!("it is of format {} in {}", file.schema, file.unit)));
         }

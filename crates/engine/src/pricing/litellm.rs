@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use agenthub_core::price::{LongPrompts, Rate, Rates, Refused, Row, model_of};
 use serde_json::value::RawValue;
 
+use super::BadFile;
+
 /// What a file held.
 #[derive(Clone, Debug, Default)]
 pub struct Sifted {
@@ -32,8 +34,8 @@ type Fields<'a> = BTreeMap<String, &'a RawValue>;
 ///
 /// # Errors
 /// When it is not a JSON object.
-pub fn sift(text: &str) -> Result<Sifted, serde_json::Error> {
-    let all: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+pub fn sift(text: &str) -> Result<Sifted, BadFile> {
+    let all: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|e| BadFile::of(&e, text))?;
     let mut found = Sifted::default();
     for (key, row) in &all {
         found.keys.push(key.clone());

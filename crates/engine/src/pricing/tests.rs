@@ -144,9 +144,43 @@ fn m2_m6_litellms_rows_are_taken_digit_by_digit_or_refused() {
     // As written, so read.
     assert_eq!(PriceFile::parse(&file.to_json()).unwrap(), file);
     assert_eq!(file.table(), PriceTable::new(found.rows));
-    for bad in ["", "[]", "null", "<html></html>", "{\"a\": "] {
-        assert!(litellm::sift(bad).is_err(), "{bad}");
-    }
+}
+
+#[test]
+fn m1_what_is_no_price_table_is_said_in_plain_words() {
+    let said = |bad: &str| litellm::sift(bad).unwrap_err().to_string();
+    assert_eq!(said(" \n"), "it is empty");
+    assert_eq!(said("[]"), "it is no JSON object, `{…}`");
+    assert_eq!(said("null"), "it is no JSON object, `{…}`");
+    assert_eq!(said("\"prices\""), "it is no JSON object, `{…}`");
+    assert_eq!(said("<html></html>"), "it is no JSON from line 1, column 1 on");
+    assert_eq!(said("{\"a\": 1}\n}"), "it is no JSON from line 2, column 1 on");
+    assert_eq!(said("{\"a\": "), "it is JSON that ends too early, in line 1");
+    // The file of a sync; what a row may not be is said elsewhere.
+    let said = |bad: &str| PriceFile::parse(bad).unwrap_err().to_string();
+    let text = |schema: &str, label: &str| {
+        format!(
+            "{{\"schema\": {schema}, \"source\": \"x\", \"licence\": \"\", \"date\": \"2026-11-30\", \"unit\": \"x\",\n \
+             \"rows\": {{\"gemini-x\": {{\"label\": {label}, \"input\": \"1\", \"output\": \"1\"}}}}}}"
+        )
+    };
+    assert_eq!(said(""), "it is empty");
+    assert_eq!(said("{\"schema\": 1,\n \"so"), "it is JSON that ends too early, in line 2");
+    assert_eq!(said("{}"), "it is not as AgentHub writes it, at line 1, column 2");
+    assert_eq!(said("7"), "it is no JSON object, `{…}`");
+    let bad = said(&text("1", "7"));
+    assert!(bad.starts_with("it is not as AgentHub writes it, at line 2, column "), "{bad}");
+    let bad = said(&text("\"one\"", "\"gemini\""));
+    assert!(bad.starts_with("it is not as AgentHub writes it, at line 1, column "), "{bad}");
+    // What somebody finds who opened the file and saved it.
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("prices.json");
+    std::fs::write(&path, b"{\"rows\": \"\xff\"}").unwrap();
+    let problem = Prices::load(&path).problem.unwrap();
+    assert!(problem.contains("it is not UTF-8 text. Sync again"), "{problem}");
+    std::fs::write(&path, "{\"rows\": [}").unwrap();
+    let problem = Prices::load(&path).problem.unwrap();
+    assert!(problem.contains("it is no JSON from line 1, column 11 on. Sync again"), "{problem}");
 }
 
 #[test]

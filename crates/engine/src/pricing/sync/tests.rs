@@ -143,6 +143,8 @@ fn m1_a_bad_answer_never_replaces_a_good_table() {
         let e = run(&places, &url, QUICK, at("2026-12-05T08:00:00Z"), &TimeZone::UTC).unwrap_err();
         assert_eq!(e.code, code, "{what}: {}", e.message);
         assert!(e.message.ends_with("The prices stay as they were."), "{what}: {}", e.message);
+        let parsers = ["EOF", "expected", "invalid type", "at line 1 column"];
+        assert!(!parsers.iter().any(|words| e.message.contains(words)), "{what}: {}", e.message);
         assert_eq!(std::fs::read(places.prices()).unwrap(), before, "{what}");
         assert_eq!(names(), files, "{what} leaves nothing behind");
     }
