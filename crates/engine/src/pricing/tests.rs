@@ -178,9 +178,9 @@ fn m1_what_is_no_price_table_is_said_in_plain_words() {
     std::fs::write(&path, b"{\"rows\": \"\xff\"}").unwrap();
     let problem = Prices::load(&path).problem.unwrap();
     assert!(problem.contains("it is not UTF-8 text. Sync again"), "{problem}");
-    std::fs::write(&path, "{\"rows\": [}").unwrap();
+    std::fs::write(&path, "{\"rows\": }").unwrap();
     let problem = Prices::load(&path).problem.unwrap();
-    assert!(problem.contains("it is no JSON from line 1, column 11 on. Sync again"), "{problem}");
+    assert!(problem.contains("it is no JSON from line 1, column 10 on. Sync again"), "{problem}");
 }
 
 #[test]
