@@ -1,16 +1,19 @@
 //! Which sessions a list has, and which stand inside these: as sets of row numbers, each from an index that holds little
 //! else. What rows are long by (details, sums) is read of those alone that are shown, or that decide the sums.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use agenthub_core::SessionId;
 use foldhash::fast::RandomState;
-use rusqlite::Connection;
+use rusqlite::{Connection, Params, types::Value};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
     Filter, ListedTotals, SessionRow, Sort, Store, StoreError, Sum,
-    listing::{filtered, listed, one_of, refs},
+    listing::{filtered, one_of, refs},
 };
 
 /// Sessions by their row numbers.
@@ -250,31 +253,27 @@ impl Store {
 
     /// The sums of sessions, each named once.
     fn sum(&self, sids: &[i64]) -> Result<Sum, StoreError> {
-        let mut sums = [0_i64; Sum::COLUMNS];
+        let sql = |from: &str| format!("SELECT s.sid, {} FROM {from}", Sum::NAMES);
         if sids.len() > MANY {
             let wanted: Sids = sids.iter().copied().collect();
-            self.add_up("", &mut sums, |sid| wanted.contains(&sid))?;
-        } else {
-            for part in sids.chunks(FEW) {
-                // Word for word what an index begins with: rows are looked up there by their numbers, not where they are long.
-                let clause = format!("WHERE s.sid + 0 IN ({})", listed(part));
-                self.add_up(&clause, &mut sums, |_| true)?;
-            }
+            return self.add_up(&sql("session AS s"), [], |sid| wanted.contains(&sid));
         }
-        Ok(Sum::of(sums))
+        // Word for word what an index begins with: rows are looked up there by their numbers, not where they are long.
+        let looked_up = sql("session AS s WHERE s.sid + 0 IN (SELECT value FROM rarray(?1))");
+        let wanted = Rc::new(sids.iter().copied().map(Value::from).collect::<Vec<_>>());
+        self.add_up(&looked_up, [wanted], |_| true)
     }
 
     fn add_up(
         &self,
-        clause: &str,
-        sums: &mut [i64; Sum::COLUMNS],
+        sql: &str,
+        values: impl Params,
         is_wanted: impl Fn(i64) -> bool,
-    ) -> Result<(), StoreError> {
-        let sql = format!("SELECT s.sid, {} FROM session AS s {clause}", Sum::NAMES);
+    ) -> Result<Sum, StoreError> {
         self.read(|conn| {
-            // Not cached: a clause that names rows is hardly ever asked twice.
-            let mut all = conn.prepare(&sql)?;
-            let mut rows = all.query([])?;
+            let mut sums = [0_i64; Sum::COLUMNS];
+            let mut all = conn.prepare_cached(sql)?;
+            let mut rows = all.query(values)?;
             while let Some(r) = rows.next()? {
                 if is_wanted(r.get(0)?) {
                     for (i, sum) in sums.iter_mut().enumerate() {
@@ -282,7 +281,7 @@ impl Store {
                     }
                 }
             }
-            Ok(())
+            Ok(Sum::of(sums))
         })
     }
 

@@ -182,18 +182,25 @@ pub(crate) fn refs(values: &[Box<dyn ToSql>]) -> Vec<&dyn ToSql> {
     values.iter().map(AsRef::as_ref).collect()
 }
 
-/// What a list is in the order of, the id last. Written so that the indices above give the order.
-fn order(sort: Sort, ascending: bool) -> String {
+/// What a list is in the order of, the id last: a total order. Written so that the indices above give it, and `backwards` the
+/// same from its end.
+fn order(sort: Sort, ascending: bool, backwards: bool) -> String {
     let by = match sort {
         Sort::Active => "s.last_activity",
         Sort::Started => "s.started_at",
+        Sort::Name if backwards => "s.name IS NULL DESC, lower(s.name)",
         Sort::Name => "s.name IS NULL, lower(s.name)",
         Sort::Tokens => "s.input + s.output + s.cache_read + s.cache_write",
         Sort::Cost => "iif(s.priced > 0, s.usd_large * 1e10 + s.usd_small, NULL)",
     };
-    let direction = if ascending { "ASC" } else { "DESC" };
-    let nulls = if ascending && sort != Sort::Name { " NULLS LAST" } else { "" };
-    format!("ORDER BY {by} {direction}{nulls}, s.id")
+    let direction = if ascending == backwards { "DESC" } else { "ASC" };
+    let nulls = match (ascending && sort != Sort::Name, backwards) {
+        (false, _) => "",
+        (true, false) => " NULLS LAST",
+        (true, true) => " NULLS FIRST",
+    };
+    let id = if backwards { "s.id DESC" } else { "s.id" };
+    format!("ORDER BY {by} {direction}{nulls}, {id}")
 }
 
 impl Store {
@@ -226,8 +233,40 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
+        self.slice(clause, values, &order(sort, ascending, false), offset, limit)
+    }
+
+    /// Rows of a list that has `count`, counted from its nearer end: all that a page leaves out is walked through.
+    fn rows_of_counted(
+        &self,
+        f: &Filter,
+        sort: Sort,
+        ascending: bool,
+        offset: u32,
+        limit: u32,
+        count: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let (clause, values) = filtered(f);
+        let left = count.saturating_sub(offset);
+        if left >= offset {
+            return self.rows(&clause, &values, sort, ascending, offset, limit);
+        }
+        let take = limit.min(left);
+        let backwards = order(sort, ascending, true);
+        let mut rows = self.slice(&clause, &values, &backwards, left.saturating_sub(take), take)?;
+        rows.reverse();
+        Ok(rows)
+    }
+
+    fn slice(
+        &self,
+        clause: &str,
+        values: &[Box<dyn ToSql>],
+        order: &str,
+        offset: u32,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
         // The page first, by what sorts it alone; then its rows.
-        let order = order(sort, ascending);
         let sql = format!(
             "SELECT {COLUMNS} FROM session AS s WHERE sid IN (
                  SELECT s.sid FROM session AS s WHERE {clause} {order} LIMIT {limit} OFFSET {offset}) {order}"
@@ -252,7 +291,8 @@ impl Store {
         if listed.len() <= FEW {
             return self.rows(&one_of(listed), &[], sort, ascending, offset, limit);
         }
-        let sql = format!("SELECT s.sid FROM session AS s WHERE s.hidden = 0 {}", order(sort, ascending));
+        let sql =
+            format!("SELECT s.sid FROM session AS s WHERE s.hidden = 0 {}", order(sort, ascending, false));
         let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         let page: Vec<i64> = self.read(|conn| {
             let mut all = conn.prepare_cached(&sql)?;
@@ -295,7 +335,7 @@ impl Store {
             if f.only_roots() == Some(true)
                 && let Some(totals) = store.rolled_up_totals(f)?
             {
-                let rows = store.sessions(f, sort, ascending, offset, limit)?;
+                let rows = store.rows_of_counted(f, sort, ascending, offset, limit, totals.sessions)?;
                 let roots = store.totals(&Filter { roots_only: true, ..Filter::default() })?;
                 let mut below = store.totals(&Filter::default())?.minus(&roots);
                 if f.not_ids.is_some() {

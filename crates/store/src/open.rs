@@ -349,6 +349,8 @@ pub(crate) fn in_transaction<T>(
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(std::time::Duration::from_secs(5))?;
     conn.set_prepared_statement_cache_capacity(64);
+    // A statement takes a list of numbers as one value, `rarray(?)`.
+    rusqlite::vtab::array::load_module(conn)?;
     // SQLite is built with STAT4, which compiles a statement anew for each new value that is bound to it, in search of a
     // better plan. Ours have one plan each; without this, looking up 55,000 calls takes three times as long.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -5,7 +5,8 @@ import type { ErrorView, ListedState, Period, SessionRow, SessionsPage, Sessions
 import { folded } from "./format";
 import { Unfolded } from "./unfolded";
 
-export const PAGE = 100;
+/** As many rows as a tall window has in sight: what else a page brings is in the way of its first picture. */
+export const PAGE = 64;
 /** So many sub-agents of one session are unfolded at most. */
 export const MOST_CHILDREN = 500;
 

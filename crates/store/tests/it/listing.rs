@@ -239,18 +239,39 @@ fn pages_cover_the_list_without_a_gap_or_a_repeat() {
         })
         .collect();
     w.apply(&all);
-    for sort in [Sort::Active, Sort::Started, Sort::Name, Sort::Tokens] {
+    // And some of which nothing is known, and one that is left out.
+    w.apply(&[(97, None), (98, None), (99, Some(id(0)))].map(|(n, parent)| {
+        change(
+            SessionRecord { name: None, last_activity: None, started_at: None, parent, ..record(n) },
+            vec![],
+        )
+    }));
+    w.store.first_filling_done();
+    let roots = Filter { roots_only: true, ..Filter::default() };
+    let roots_without = Filter { not_ids: Some(vec![id(3), id(50)]), ..roots.clone() };
+    for sort in [Sort::Active, Sort::Started, Sort::Name, Sort::Tokens, Sort::Cost] {
         for ascending in [false, true] {
-            let whole = w.store.sessions(&Filter::default(), sort, ascending, 0, 1_000).unwrap();
-            let pages: Vec<_> = (0..97)
-                .step_by(10)
-                .flat_map(|from| w.store.sessions(&Filter::default(), sort, ascending, from, 10).unwrap())
-                .collect();
-            assert_eq!(pages, whole);
-            assert_eq!(whole.len(), 97);
+            for (f, count) in [(&Filter::default(), 100), (&roots, 99), (&roots_without, 97)] {
+                let whole = w.store.sessions(f, sort, ascending, 0, 1_000).unwrap();
+                assert_eq!(whole.len(), count);
+                for size in [1, 10, 64] {
+                    let starts = || (0..100).step_by(size);
+                    let size = u32::try_from(size).unwrap();
+                    let from = |n| u32::try_from(n).unwrap();
+                    let rows = |n| w.store.sessions(f, sort, ascending, from(n), size).unwrap();
+                    assert_eq!(starts().flat_map(rows).collect::<Vec<_>>(), whole);
+                    // The screen's pages are counted from the nearer end.
+                    let page = |n| w.store.page(f, sort, ascending, from(n), size).unwrap().rows;
+                    assert_eq!(starts().flat_map(page).collect::<Vec<_>>(), whole, "{sort:?} {ascending}");
+                }
+                for behind in [97, 98, 99, 100, 101, u32::MAX] {
+                    let rows = w.store.page(f, sort, ascending, behind, 10).unwrap().rows;
+                    assert_eq!(rows, whole.get(behind as usize..).unwrap_or_default());
+                }
+            }
         }
     }
-    assert_eq!(w.store.sessions(&Filter::default(), Sort::Active, false, 97, 10).unwrap(), []);
+    assert_eq!(w.store.sessions(&Filter::default(), Sort::Active, false, 100, 10).unwrap(), []);
 }
 
 #[test]
