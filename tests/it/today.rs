@@ -1,7 +1,7 @@
 //! What the lanes used today is what Usage says of today.
 
 use agenthub_engine::{UsageBy, UsageQuery};
-use agy_sim::{Live, LiveSpec};
+use agy_sim::{Call, Live, LiveSpec};
 
 use crate::rig::{Rig, Watched, uuid};
 
@@ -33,6 +33,41 @@ fn u20_a_lane_counts_the_sub_agents_that_begin_while_it_is_looked_at() {
     for agy in at_work.into_iter().rev() {
         agy.close().unwrap();
     }
+}
+
+#[test]
+fn m4_lanes_say_below_their_costs_how_many_tokens_of_today_have_no_price() {
+    let rig = Rig::new();
+    let spec = LiveSpec::new(&uuid()).cwd("/home/user/shop-api").model(2_000);
+    let mut agy = Live::start(&rig.home, spec).unwrap();
+    agy.prompt("Look everywhere").unwrap();
+    let mut call = |input: u64| {
+        agy.call_begins().unwrap();
+        agy.call_ends(&Call::model(2_000).tokens(input, 0, 0, 0).response_id(&uuid())).unwrap();
+    };
+    let lanes = || String::from_utf8(rig.agenthub(&["lanes"]).stdout).unwrap();
+    let foot = |said: &str| said.lines().rfind(|l| l.contains("of today")).map(str::to_owned);
+    assert_eq!(foot(&lanes()), None, "nothing was used yet");
+    call(1);
+    assert_eq!(
+        foot(&lanes()).unwrap(),
+        "1 token of today has no price and is in none: `agenthub pricing list` says which."
+    );
+    call(12_299);
+    assert_eq!(
+        foot(&lanes()).unwrap(),
+        "12 k tokens of today have no price and are in none: `agenthub pricing list` says which."
+    );
+    assert!(lanes().lines().any(|l| l.contains("shop-api") && l.contains("no price")));
+    // What it leads to has it, and with a price there is nothing to say.
+    let listed = rig.json(&["pricing", "list", "--json"]);
+    let none = listed["models"].as_array().unwrap().iter().find(|m| m["price"].is_null()).unwrap();
+    let model = none["model"].as_str().unwrap();
+    rig.json(&["pricing", "set", model, "--input", "2", "--output", "2", "--cache-read", "2", "--json"]);
+    assert_eq!(foot(&lanes()), None);
+    assert!(lanes().lines().any(|l| l.contains("shop-api") && l.contains("$0.0246")), "{}", lanes());
+    agy.end_turn().unwrap();
+    agy.close().unwrap();
 }
 
 /// One with a folder and one without, each with a sub-agent, all of which have made one call.
