@@ -174,6 +174,11 @@ fn m3_a_price_for_a_placeholder_is_of_the_calls_alone_that_have_no_other_name() 
     let said = |args: &[&str]| String::from_utf8(rig.agenthub(args).stdout).unwrap();
     let text = said(&["pricing", "set", NUMBER, "--input", "100", "--output", "100"]);
     assert!(text.contains("no rate for cache reads") && text.contains("`--cache-read USD`"), "{text}");
+    // The foot of a session and of a list name the calls' own name, not the model that they stand with.
+    for text in [said(&["session", &id]), said(&["sessions"])] {
+        assert!(text.contains(&format!("500 k tokens of {NUMBER} have no price")), "{text}");
+        assert!(!text.contains(&format!("tokens of {NAMED}")), "{text}");
+    }
     // Each call says so, and its turn: what they show is no whole cost.
     let timeline = session()["timeline"].clone();
     let lacking = timeline.as_array().unwrap().iter().map(|e| e["tokens_unpriced"].as_u64().unwrap());

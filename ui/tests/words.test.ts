@@ -37,11 +37,12 @@ describe("Words", () => {
     expect(costTip("1.8346", ["m"], 5)).toBe("$1.8346\n5 tokens have no price\nNo price for m");
     expect(costTip(null, ["m"], 5)).toBe("No price for m");
     expect(costTip("1.8346", [], 12_345)).toBe("$1.8346\n12 k tokens have no price");
-    const usage = (model: string, tokens_unpriced: number): ModelUsage => ({
-      model, model_label: model === "a" ? "Model A" : null, model_enum: 0, calls: 1, tokens: null, cost_usd: null, price_row: null, tokens_unpriced, unpriced_parts: [],
+    const usage = (model: string, tokens_unpriced: number, own = model): ModelUsage => ({
+      model, model_label: model === "a" ? "Model A" : null, model_enum: 0, calls: 1, tokens: null, cost_usd: null, price_row: null, tokens_unpriced, unpriced_parts: [], unpriced_names: tokens_unpriced > 0 ? [{ model: own, tokens: tokens_unpriced }] : [],
     });
     expect(doubtOfEach([usage("a", 12_345), usage("b", 0), usage("c", 1)])).toBe("No price: 12 k tokens of Model A, 1 token of c");
     expect(doubtOfEach([usage("b", 0)])).toBe("");
+    expect(doubtOfEach([usage("a", 7, "MODEL_PLACEHOLDER_M35")])).toBe("No price: 7 tokens of MODEL_PLACEHOLDER_M35");
     expect(partWords(["cache_read", "later"])).toBe("No rate for cache reads, later");
     expect(partWords([])).toBe("");
     expect(costTip(null, Array.from({ length: 9 }, (_, i) => `m${i}`), 9)).toMatch(/^No price for m0.*m7…$/);

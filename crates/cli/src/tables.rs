@@ -39,15 +39,9 @@ const NAMED: usize = 5;
 /// What has no price, by model, the most first.
 fn without_price<'a>(sessions: impl Iterator<Item = &'a Session>) -> Vec<(&'a str, u64)> {
     let mut by_model: BTreeMap<&str, u64> = BTreeMap::new();
-    for s in sessions {
-        // Calls that only agy's number names stand with those of a model of that number, which may have a price.
-        let nameless = s.unpriced_models.iter().find(|name| s.models.iter().all(|m| m.model != **name));
-        for m in s.models.iter().filter(|m| m.tokens_unpriced > 0) {
-            let is_its_own = s.unpriced_models.contains(&m.model) || !m.unpriced_parts.is_empty();
-            let name = nameless.filter(|_| !is_its_own).unwrap_or(&m.model);
-            let sum = by_model.entry(name).or_default();
-            *sum = sum.saturating_add(m.tokens_unpriced);
-        }
+    for one in sessions.flat_map(|s| &s.models).flat_map(|m| &m.unpriced_names) {
+        let sum = by_model.entry(&one.model).or_default();
+        *sum = sum.saturating_add(one.tokens);
     }
     let mut all: Vec<_> = by_model.into_iter().collect();
     all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));

@@ -405,10 +405,18 @@ fn models(sums: &[ModelSum], book: &Book) -> Vec<view::ModelUsage> {
         let number = m.model.number;
         let row = book.row(&m.model, m.newest);
         let parts = row.map(|r| unpriced_parts(r, &m.sum.tokens)).unwrap_or_default();
+        let lacking = Some(m.sum.cost.unpriced_tokens).filter(|n| *n > 0);
+        let lacking = lacking.map(|tokens| view::UnpricedName { model: model.clone(), tokens });
         let same = |g: &view::ModelUsage| g.model_enum == number && (number != 0 || g.model == model);
         match groups.iter_mut().find(|(g, _)| same(g)) {
             Some((g, sum)) => {
                 *sum = sum.plus(m.sum);
+                if let Some(new) = lacking {
+                    match g.unpriced_names.iter_mut().find(|known| known.model == new.model) {
+                        Some(known) => known.tokens = known.tokens.saturating_add(new.tokens),
+                        None => g.unpriced_names.push(new),
+                    }
+                }
                 if m.model.id.is_some() && Some(&g.model) == m.model.placeholder().as_ref() {
                     g.model = model;
                 }
@@ -428,6 +436,7 @@ fn models(sums: &[ModelSum], book: &Book) -> Vec<view::ModelUsage> {
                     price_row: row.map(|r| r.key.clone()),
                     tokens_unpriced: 0,
                     unpriced_parts: parts,
+                    unpriced_names: lacking.into_iter().collect(),
                 };
                 groups.push((group, m.sum));
             }

@@ -253,6 +253,17 @@ pub struct ModelUsage {
     pub tokens_unpriced: u64,
     /// Those parts, while others are priced: `input`, `cache_read`, `cache_write`, `output`.
     pub unpriced_parts: Vec<String>,
+    /// Whose they are, by the name that the calls have themselves: one that agy's number alone names stands with a model of
+    /// that number.
+    pub unpriced_names: Vec<UnpricedName>,
+}
+
+/// Tokens without a price.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct UnpricedName {
+    pub model: String,
+    #[ts(type = "number")]
+    pub tokens: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -474,6 +485,7 @@ pub fn bindings() -> String {
         BoardView,
         Tokens,
         ModelUsage,
+        UnpricedName,
         Warning,
         Session,
         Problem,

@@ -165,7 +165,14 @@ tokens_unpriced: number,
 /**
  * Those parts, while others are priced: `input`, `cache_read`, `cache_write`, `output`.
  */
-unpriced_parts: Array<string>, };
+unpriced_parts: Array<string>, 
+/**
+ * Whose they are, by the name that the calls have themselves: one that agy's number alone names stands with a model of
+ * that number.
+ */
+unpriced_names: Array<UnpricedName>, };
+
+export type UnpricedName = { model: string, tokens: number, };
 
 export type Warning = { code: string, count: number, };
 

@@ -73,9 +73,10 @@ export function doubtWords(models: readonly string[], lacking: number, partly: b
 
 /** The same where it is known of each model how many of its tokens have no price. */
 export function doubtOfEach(models: readonly ModelUsage[]): string {
-  const lacking = models.filter((m) => m.tokens_unpriced > 0);
+  // A row is of one of agy's numbers; calls that have no other name than that may be among those of a model that has one.
+  const lacking = models.flatMap((m) => m.unpriced_names.map((u) => ({ name: u.model === m.model ? (m.model_label ?? m.model) : u.model, tokens: u.tokens })));
   if (lacking.length === 0) return "";
-  const each = lacking.slice(0, NAMED).map((m) => text.money.of(m.tokens_unpriced, line(m.model_label ?? m.model, 60))).join(", ");
+  const each = lacking.slice(0, NAMED).map((u) => text.money.of(u.tokens, line(u.name, 60))).join(", ");
   return text.money.lackingEach(each + (lacking.length > NAMED ? "…" : ""));
 }
 
