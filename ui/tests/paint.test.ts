@@ -228,6 +228,18 @@ describe("a session that somebody opens", () => {
     expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
   });
 
+  it("is asked for when somebody begins to press it, once", async () => {
+    const door = await list();
+    const row = document.querySelector<HTMLElement>('[data-row="1"] [data-c="name"]')!;
+    await fireEvent.pointerDown(row, { button: 0 });
+    expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
+    await waitFor(() => expect(sessionAnswers.of(String(door.calls.find((c) => c.command === "session")?.args?.["id"]), door.view.revision)).not.toBeNull());
+    expect(router.route.screen).toBe("sessions");
+    await fireEvent.click(row);
+    expect(document.querySelector(".tl-h")).not.toBeNull();
+    expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
+  });
+
   it("is gone to all the same when the answer takes long, and asked for once", async () => {
     const door = await list();
     const go = held(door, "session");

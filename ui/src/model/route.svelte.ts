@@ -79,6 +79,12 @@ class Router {
     this.#read();
   }
 
+  /** Somebody has begun to press what leads there: what it needs is asked for before they let go. */
+  expect(hash: string): void {
+    const to = parse(hash);
+    if (!same(to, this.route)) void this.#ahead(to);
+  }
+
   back(): void {
     this.go({ screen: this.from });
   }
