@@ -149,8 +149,20 @@ impl Page {
         assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
     }
 
+    /// Drawn without a graphics card the web view has a picture only once something has changed: a dot in a corner, which
+    /// nobody can see, goes on and off meanwhile. Else the driver would wait for ever.
     pub(crate) fn screenshot(&self, to: &Path) {
-        let png = self.runtime.block_on(self.client.screenshot()).unwrap();
+        self.run(
+            "const dot = document.createElement('i'); let on = false;\
+             dot.style.cssText = 'position: fixed; left: 0; top: 0; width: 1px; height: 1px; z-index: 99; pointer-events: none';\
+             document.documentElement.append(dot);\
+             const beat = setInterval(() => { on = !on; dot.style.background = on ? 'rgb(0 0 0 / .004)' : 'none' }, 30);\
+             window.still = () => { clearInterval(beat); dot.remove() }",
+        );
+        let taken =
+            self.runtime.block_on(async { tokio::time::timeout(PATIENCE, self.client.screenshot()).await });
+        let png = taken.expect("a picture of the page").unwrap();
+        self.run("window.still()");
         std::fs::write(to, png).unwrap();
     }
 
