@@ -35,7 +35,7 @@ describe("hooks, told on Lanes", () => {
   it("are said to be there for the asking, and lead to the exact change", async () => {
     const door = await open("not_installed");
     const said = await hint();
-    expect(said).toHaveTextContent("Add hooks, to know at once agy then tells AgentHub about prompts and stops at once.");
+    expect(said).toHaveTextContent("Add hooks, to know at once. agy then tells AgentHub about prompts and stops at once.");
     await fireEvent.click(within(said).getByRole("button", { name: "Preview change…" }));
     expect(location.hash).toBe("#/settings/antigravity");
     await waitFor(() => expect(named(door, "hooks_plan").map((c) => c.args)).toEqual([{ action: "install" }]));

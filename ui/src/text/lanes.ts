@@ -53,7 +53,7 @@ export const lanes = {
 export const hooksHint = {
   label: "Hooks",
   title: ADD_HOOKS,
-  what: "agy then tells AgentHub about prompts and stops at once. Optional: you see the exact change first, and can undo it.",
+  what: "agy then tells AgentHub about prompts and stops at once. Optional; you see the exact change first.",
   preview: PREVIEW,
   dismiss: "Don’t show again",
   dismissed: "Hooks are under Settings → Antigravity",
