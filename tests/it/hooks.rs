@@ -478,9 +478,12 @@ fn s12_a_step_that_hook_and_database_know_is_one_entry_and_hooks_tell_what_only_
     let told: Vec<_> = tools().iter().map(|e| (e.step, e.duration_ms.is_some())).collect();
     assert_eq!(told, [(Some(i64::from(step)), true), (Some(99), false)]);
     assert_eq!(engine.host.session(&id).unwrap().timeline_note, None);
-    // The file is gone: the hooks' course is what is left of it.
+    // The file and its transcript are gone: the hooks' course is what is left of it.
     agy.close().unwrap();
-    std::fs::remove_file(rig.home.db(&id)).unwrap();
+    for file in [rig.home.db(&id), rig.home.transcript(&id), rig.home.transcript_full(&id)] {
+        let gone = std::fs::remove_file(file);
+        assert!(gone.is_ok() || gone.is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound));
+    }
     engine.until("marked", |_| engine.host.session(&id).is_ok_and(|d| d.row.file_gone));
     let left = engine.host.session(&id).unwrap();
     let told: Vec<_> = left.timeline.iter().map(|e| (e.kind, e.turn, e.step)).collect();

@@ -316,7 +316,18 @@ fn s07_a_session_whose_file_is_gone_stays_and_counts() {
     engine.until("marked", |_| engine.host.session(&id).is_ok_and(|d| d.row.file_gone));
     let detail = engine.host.session(&id).unwrap();
     assert_eq!(detail.row.session.tokens.unwrap().total, 12);
-    assert!(detail.timeline_note.is_some());
+    // Its transcript is there.
+    let note = detail.timeline_note.unwrap();
+    assert!(note.contains("is gone") && note.contains("transcript"), "{note}");
+    assert_eq!(detail.timeline[0].text.as_deref(), Some("Keep me"));
+    for transcript in [rig.home.transcript(&id), rig.home.transcript_full(&id)] {
+        std::fs::remove_file(transcript).unwrap();
+    }
+    let detail = engine.host.session(&id).unwrap();
+    let note = detail.timeline_note.unwrap();
+    assert!(note.contains("is gone") && !note.contains("transcript"), "{note}");
+    assert_eq!(detail.timeline, []);
+    assert_eq!(detail.row.session.tokens.unwrap().total, 12);
 }
 
 #[test]

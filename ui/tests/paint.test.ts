@@ -264,6 +264,19 @@ describe("a session that somebody opens", () => {
     expect(router.route.screen).toBe("doctor");
   });
 
+  it("is not gone to when somebody takes it back with Esc", async () => {
+    const door = await list();
+    const go = held(door, "session");
+    router.go({ screen: "session", id: ID });
+    await fireEvent.keyDown(document.body, { key: "Escape" });
+    expect(location.hash).toBe("#/sessions");
+    go();
+    await waitFor(() => expect(sessionAnswers.of(ID, door.view.revision)).not.toBeNull());
+    await tick();
+    expect(router.route.screen).toBe("sessions");
+    expect(document.querySelector("[data-row]")).not.toBeNull();
+  });
+
   it("that can't be read says so", async () => {
     await list();
     router.go({ screen: "session", id: "7c0b41de-93a2-4f18-b5d6-00000000dead" });

@@ -56,6 +56,21 @@ describe("A turn's rows", () => {
     expect(rows(all, { [child.key]: true }, { t1: t }).some((r) => r.kind === "entry" && r.placed.depth === 4)).toBe(true);
     expect(after.filter((r) => r.kind === "entry" && r.last)).toHaveLength(1);
   });
+  it("stand there once when neither tells a step: agy's own calls, calls that were tried again, and a transcript's", () => {
+    const used = (total: number) => ({ input: total, output: 0, cache_read: 0, cache_write: 0, thinking: 0, total });
+    const title = [entry("call", null, null, { name: "M50", tokens: used(51), text: "a title" }), entry("call", 1, 10, { tokens: used(900) })];
+    const told = nested(title, tree([span("call", 1, 11, { step: 1, tokens: used(900) }), span("call", 1, 8000, { name: "M50", background: true, tokens: used(51) })]));
+    expect(told.map((p) => [p.entry.name, p.entry.text, p.background])).toEqual([["call", null, false], ["M50", "a title", true]]);
+    // Two of the same: each once, by their times.
+    const tries = [entry("call", null, 100, { state: "failed" }), entry("call", null, 3000, { state: "failed" }), entry("call", 1, 9000)];
+    const again = nested(tries, tree([span("call", 1, 3010), span("call", 1, 90), span("call", 1, 9000, { step: 1 }), span("call", 1, 5500)]));
+    expect(again).toHaveLength(4);
+    // The transcript's lines have steps, its spans have none.
+    const lines = [entry("call", 4, 1000), entry("tool", 5, 1000, { name: "view_file", text: "a.rs" }), entry("tool", 6, 1000, { name: "grep_search", text: "x" }), entry("call", 7, 60_000)];
+    const spans = [span("call", 1, 0, { name: "unknown" }), span("tool", 2, 1000, { name: "grep_search" }), span("tool", 2, 1000, { name: "view_file" }), span("call", 1, 59_000, { name: "unknown" })];
+    const both = nested(lines, tree(spans, { from_transcript: true }));
+    expect(both.map((p) => [p.entry.kind, p.entry.step, p.entry.text])).toEqual([["call", 4, null], ["tool", 6, "x"], ["tool", 5, "a.rs"], ["call", 7, null]]);
+  });
   it("say once that something waits, by the tool that does", () => {
     const both = [entry("tool", 3, 40, { state: "waiting" }), entry("wait", 3, 40, { state: "waiting" }), entry("wait", 9, 50, { state: "waiting" })];
     expect(flat(both, null).map((p) => `${p.entry.kind}${p.entry.step}`)).toEqual(["tool3", "wait9"]);

@@ -44,7 +44,9 @@ pub use index::Index;
 pub use list::{Entry, Listing, list};
 pub use problem::{Problem, ProblemCode, ReadError};
 pub use read::{Context, ForkRef, Meta, Read, WarningCode, read};
-pub use timeline::{EntryKind, EntryState, Timeline, TimelineEntry, timeline};
+pub use timeline::{
+    EntryKind, EntryState, Timeline, TimelineEntry, from_transcript as timeline_from_transcript, timeline,
+};
 pub use track::{Span, SpanKind, Track, track};
 pub use version::version;
 

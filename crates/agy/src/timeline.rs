@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agenthub_core::{CallKey, Model, Time, Tokens};
+use agenthub_core::{CallKey, Model, SessionId, Time, Tokens};
 
 use crate::{Entry, Home, ReadError, WarningCode, open, read, transcript};
 
@@ -114,11 +114,14 @@ pub fn timeline(home: &Home, entry: &Entry) -> Result<Timeline, ReadError> {
     let told = read::still(home, entry, open::Extent::Part, |at| {
         database::tell(&at.opened.conn, home, &entry.id, at.seen.wrote())
     });
-    told.or_else(|e| {
-        // The full one has whole texts and arguments that are encoded once.
-        let paths = [true, false].map(|full| home.transcript(&entry.id, full));
-        paths.iter().find_map(|p| transcript::read(p).ok()).map(|t| lines::tell(&t)).ok_or(e)
-    })
+    told.or_else(|e| from_transcript(home, &entry.id).ok_or(e))
+}
+
+/// The course that the session's transcript tells: whole seconds, no tokens. `None` without one that can be read.
+pub fn from_transcript(home: &Home, id: &SessionId) -> Option<Timeline> {
+    // The full one has whole texts and arguments that are encoded once.
+    let paths = [true, false].map(|full| home.transcript(id, full));
+    paths.iter().find_map(|p| transcript::read(p).ok()).map(|t| lines::tell(&t))
 }
 
 impl TimelineEntry {

@@ -140,6 +140,8 @@ const fn session_standing(s: &Session) -> &'static str {
     match (s.status, s.outcome) {
         (Status::Active, outcome) => standing(s.state, outcome),
         (Status::Completed, Outcome::Unfinished) => "Ended without finishing",
+        (Status::Completed, Outcome::Failed) => "Failed",
+        (Status::Completed, Outcome::Canceled) => "Stopped",
         (Status::Completed, _) => "Completed",
     }
 }

@@ -185,7 +185,8 @@ impl Host {
     pub fn sessions(&self, query: &SessionsQuery) -> Result<SessionsPage, ErrorView> {
         let zone = self.time_zone();
         self.asked(|reader| {
-            listing::page(reader, &self.snapshot(), query, self.now(), &zone, &self.prices()?.book)
+            let (now, home) = (self.snapshot(), &self.shared.config.gemini_dir);
+            listing::page(reader, &now, query, self.now(), &zone, &self.prices()?.book, home)
         })
     }
 

@@ -1,6 +1,6 @@
 //! A page of the Sessions screen: what is asked for, as the store has it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use agenthub_core::{SessionId, Time, board::folder_name, day_of, price::Book};
 use agenthub_store::{self as store, Filter, Sort, Store};
@@ -8,6 +8,7 @@ use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
 use crate::{
     Snapshot, convert,
+    doctor::is_of_one_file,
     host::store_error,
     queries::{LARGEST_PAGE, row},
     usage::{bad, totals},
@@ -24,6 +25,7 @@ pub(crate) fn page(
     at: Time,
     zone: &TimeZone,
     book: &Book,
+    gemini_dir: &Path,
 ) -> Result<view::SessionsPage, ErrorView> {
     let since = match &q.since {
         Some(s) => match s.parse::<Timestamp>() {
@@ -92,7 +94,8 @@ pub(crate) fn page(
                 Ok(view::LaneName { name: run.or(folder).unwrap_or_else(|| id.clone()), id })
             })
             .collect::<Result<_, ErrorView>>()?,
-        problems: now.problems.clone(),
+        // A note says what is wrong with the whole folder.
+        problems: now.problems.iter().filter(|p| is_of_one_file(p, gemini_dir)).cloned().collect(),
     })
 }
 

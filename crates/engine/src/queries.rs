@@ -225,10 +225,19 @@ const HOOKS_TOO: &str = " What its hooks told is here.";
 fn timeline(place: &Place<'_>, stored: &SessionRow) -> (Vec<agy::TimelineEntry>, bool, Option<String>) {
     let path = place.home.conversation(&stored.id);
     // What stands there and can't be read is as good as gone for counting, and still not what a person is told.
-    if stored.file_gone && path.symlink_metadata().is_err() {
-        let note =
-            "The conversation file is gone from agy's folder. Its numbers are kept; its course is not.";
-        return (Vec::new(), false, Some(note.to_owned()));
+    if path.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return match agy::timeline_from_transcript(place.home, &stored.id) {
+            Some(t) => {
+                let note = "The conversation file is gone from agy's folder. Its numbers are kept; its course is told by its \
+                            transcript: whole seconds, and no tokens.";
+                let (entries, cut) = newest(t);
+                (entries, cut, Some(note.to_owned()))
+            }
+            None => {
+                let note = "The conversation file is gone from agy's folder. Its numbers are kept; its course is not.";
+                (Vec::new(), false, Some(note.to_owned()))
+            }
+        };
     }
     let read = match agy::fingerprint(&path) {
         Ok(fingerprint) => {
@@ -242,17 +251,22 @@ fn timeline(place: &Place<'_>, stored: &SessionRow) -> (Vec<agy::TimelineEntry>,
     };
     match read {
         Ok(t) => {
-            let cut = t.truncated || t.entries.len() > LONGEST_TIMELINE;
-            let skip = t.entries.len().saturating_sub(LONGEST_TIMELINE);
             let approximate = !t.entries.is_empty() && t.entries.iter().all(|e| e.approximate);
             let note = approximate.then(|| {
                 "The database can't be read now. This is its transcript: whole seconds, and no tokens."
                     .to_owned()
             });
-            (t.entries.into_iter().skip(skip).collect(), cut, note)
+            let (entries, cut) = newest(t);
+            (entries, cut, note)
         }
         Err(e) => (Vec::new(), false, Some(format!("Its course can't be read: {e}."))),
     }
+}
+
+/// The newest entries that are sent, and whether older ones are left out.
+fn newest(t: agy::Timeline) -> (Vec<agy::TimelineEntry>, bool) {
+    let skip = t.entries.len().saturating_sub(LONGEST_TIMELINE);
+    (t.entries.into_iter().skip(skip).collect(), t.truncated || skip > 0)
 }
 
 /// Calls that count for another session.

@@ -1,5 +1,5 @@
 // What a lane's row and its inspector show. Pure; the states, their order and their reasons come from Rust.
-import type { BoardLane, BoardSession } from "../bindings/view";
+import type { BoardLane, BoardSession, Outcome, State } from "../bindings/view";
 import * as text from "../text";
 import { age, line, sinceMs, spoken, timer } from "./format";
 
@@ -95,4 +95,10 @@ export function nextNeedy(lanes: readonly BoardLane[], id: string | null): Board
     if (lane && voice(lane) === "voice") return lane;
   }
   return null;
+}
+
+/** A completed session's shape: how its newest turn ended. */
+export function pastShape(outcome: Outcome): State | "completed" {
+  if (outcome === "failed") return "error";
+  return outcome === "canceled" || outcome === "unfinished" ? "idle" : "completed";
 }

@@ -85,8 +85,15 @@ class Router {
     if (!same(to, this.route)) void this.#ahead(to);
   }
 
+  /** Somebody has gone somewhere that is not shown yet. */
+  get going(): boolean {
+    return this.#next !== null;
+  }
+
+  /** Back from a session; from one that is not shown yet, to what is. */
   back(): void {
-    this.go({ screen: this.from });
+    const to: Navigation = this.#next ? { screen: this.route.screen, ...(this.route.id === null ? {} : { id: this.route.id }) } : { screen: this.from };
+    this.go(to);
   }
 
   #read(): void {

@@ -99,19 +99,39 @@ export function flat(entries: readonly TimelineEntry[], sum: TurnSum | null): Pl
 
 /** The tree's spans in their order, each with what the timeline says of the same step, and what has no span where its time puts it. */
 export function nested(entries: readonly TimelineEntry[], tree: TurnTree): Placed[] {
-  const out: Placed[] = [];
   const left = new Set(told(entries));
+  const spans = tree.spans.slice(1);
   const own = tree.spans[0]?.session;
-  for (const span of tree.spans.slice(1)) {
-    const same = span.step === null || span.session !== own || span.kind === "turn" ? undefined : entries.find((e) => left.has(e) && e.step === span.step && kindOf(e) === span.kind);
-    if (same) left.delete(same);
-    out.push(ofSpan(span, same));
-  }
+  const pairs = new Map<TreeSpan, TimelineEntry>();
+  const pair = (span: TreeSpan, same: TimelineEntry | undefined) => {
+    if (!same) return;
+    left.delete(same);
+    pairs.set(span, same);
+  };
+  const mine = spans.filter((span) => span.session === own && span.kind !== "turn");
+  for (const span of mine) if (span.step !== null) pair(span, entries.find((e) => left.has(e) && e.step === span.step && kindOf(e) === span.kind));
+  // What agy asked for by itself, a call that it tried again, and all of a transcript have no step: they are known by what they are.
+  for (const span of mine) if (!pairs.has(span)) pair(span, nearest(span, left));
+  const out = spans.map((span) => ofSpan(span, pairs.get(span)));
   for (const entry of left) {
     const here = placed(entry, entry.kind === "wait" || entry.kind === "tool" || entry.kind === "subagent" ? 2 : 1, tree.at);
     out.splice(after(out, here), 0, here);
   }
   return out;
+}
+
+/** A transcript tells whole seconds, and its line of a call is written when that has ended. */
+const APART_MS = 2000;
+
+/** Of these, the entry that is told of the same call or tool: of its kind, with its tokens or else its name, at about its time. */
+function nearest(span: TreeSpan, left: ReadonlySet<TimelineEntry>): TimelineEntry | undefined {
+  const apart = (e: TimelineEntry) => (e.at === null ? 0 : Math.abs(Date.parse(e.at) - Date.parse(span.at)));
+  const same = (e: TimelineEntry) => {
+    if (kindOf(e) !== span.kind || e.tokens?.total !== span.tokens?.total) return false;
+    // A time that agy does not tell is taken from elsewhere, and not always from the same place; tokens are proof enough.
+    return span.tokens !== null || ((span.kind === "call" || e.name === span.name) && apart(e) <= APART_MS);
+  };
+  return [...left].filter(same).sort((a, b) => apart(a) - apart(b))[0];
 }
 
 /** Without a wait that goes on: the tool that waits says it, with what it asks. */

@@ -78,6 +78,7 @@ export const general = {
   fileHint: "Edit it by hand if you like: it is taken up while AgentHub runs, and keys that AgentHub does not know stay.",
   fileProblem: "settings.json cannot be used, so all settings are at their defaults.",
   valueProblem: "cannot be so; its default is in force.",
-  valuesProblem: (n: number) => plural(n, "value in settings.json cannot be", "values in settings.json cannot be"),
+  valuesProblem: (n: number) =>
+    n === 1 ? "1 value in settings.json cannot be used: its default is in force. Set it below, or mend it in the file." : `${count(n)} values in settings.json cannot be used: their defaults are in force. Set them below, or mend them in the file.`,
   loading: "Reading the settings…",
 };

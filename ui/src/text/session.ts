@@ -38,6 +38,7 @@ export const session = {
   approximate: "Approximate: the entry has no time of its own",
   context: "Context",
   contextOf: (max: string) => `of ${max}`,
+  contextEstimated: "agy estimates the parts, and counts the whole: together they can be more.",
   contextUnknown: "How much the model holds is not known.",
   models: "Tokens and list price",
   noTokens: "No call told its usage.",

@@ -50,3 +50,14 @@ export const past: Record<Outcome, string> = {
   unfinished: "Unfinished",
   quiet: "Completed",
 };
+
+/** Above the evidence for that. */
+export const whyPast: Record<Outcome, string> = {
+  none: why.completed,
+  in_progress: why.completed,
+  finished: why.completed,
+  failed: why.error,
+  canceled: "Why stopped",
+  unfinished: "Why unfinished",
+  quiet: why.completed,
+};
