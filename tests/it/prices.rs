@@ -119,8 +119,11 @@ fn m4_u29_an_own_price_or_alias_is_effective_at_once_and_can_be_taken_back() {
     assert_eq!(cost(&rig), Value::Null);
 
     // Wrong use is told by its code, and sets nothing.
+    let long = "x".repeat(201);
     for (args, code, exit) in [
         (vec!["pricing", "set", "m", "--alias", "no-such-model"], "bad_request", 2),
+        (vec!["pricing", "set", "m", "--alias", " "], "bad_request", 2),
+        (vec!["pricing", "set", "m", "--alias", &long], "bad_request", 2),
         (vec!["pricing", "set", "m", "--input", "-1"], "bad_request", 2),
         (vec!["pricing", "set", "m", "--input", "cheap"], "bad_request", 2),
         (vec!["pricing", "set", "m", "--output", "1e99"], "bad_request", 2),

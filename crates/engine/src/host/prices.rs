@@ -167,6 +167,18 @@ impl Host {
     }
 
     fn alias(&self, model: &str, alias: &str) -> Result<store::OwnPrice, ErrorView> {
+        if alias.is_empty() {
+            return Err(bad(format!(
+                "Name what prices `{model}`: another model, or a row of the price table (`agenthub pricing list --rows` shows \
+                 them)."
+            )));
+        }
+        if alias.chars().count() > LONGEST_NAME {
+            return Err(bad(format!(
+                "The name of another model or of a row has at most {LONGEST_NAME} characters; this one has {}.",
+                alias.chars().count()
+            )));
+        }
         let book = self.prices()?.book;
         if alias == model {
             return Err(bad(format!(
