@@ -10,6 +10,8 @@ use crate::{
 /// A view that was read this long after a tool's end knows of it: what it says of the turn is newer (an interrupted
 /// tool's hook is stamped after its step).
 const SETTLED_MS: i64 = 2_000;
+/// agy writes an execution's row when all its Stop hooks have run, each of which may take as long as agy lets it, ms.
+const STOPPING_MS: i64 = 60_000;
 
 /// What the lines are judged from.
 pub(super) struct Known<'a> {
@@ -149,7 +151,7 @@ impl<'a> Known<'a> {
     /// execution (spec §1), however long that takes to begin.
     fn is_of_pause(&self, end: &TurnEnd, tool: Time) -> bool {
         let held = self.facts.hooks.held_before(tool);
-        held.zip(end.at).is_some_and(|(held, end)| end <= held.plus_ms(SETTLED_MS) && end <= tool)
+        held.zip(end.at).is_some_and(|(held, end)| end <= held.plus_ms(STOPPING_MS) && end <= tool)
     }
 
     /// The same, if it is later than `at`; without a time, than the read of the database.

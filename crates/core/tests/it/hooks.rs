@@ -77,6 +77,11 @@ fn l05_4_a_background_tools_end_releases_it_and_the_turn_goes_on() {
     check(&format!("{ended}; 3m tool run_command; 5m done 4"), "running active, in progress");
     check_times(&format!("{ended}; 61s now"), "since 0s, until 11m");
     check_times(&format!("{ended}; 3m call 0; 4m now"), "since 0s, until 13m");
+    // agy writes the row when all its Stop hooks have run, and another one may take long.
+    check(
+        "0s held; 0s prompt 0; 0s call 0; 9s pause; 25s end 4 4; 60s tool run_command; 62s done 4",
+        "running active, in progress",
+    );
     // The hold is released: silence ends it, without a word to anybody, where agy never comes back to it.
     check(&format!("{ended}; 11m now"), "idle active, quiet");
     check("0s prompt 0; 0s call 0; 9s pause; 9s end 4 4; 60s tool; 11m now", "idle completed, quiet");
