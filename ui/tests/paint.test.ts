@@ -6,7 +6,7 @@ import { useDoor } from "../src/api";
 import { fixtureDoor, type Fixture, type World } from "../src/fixture";
 import { Answers, sessionAnswers } from "../src/model/answers";
 import { router } from "../src/model/route.svelte";
-import { PAGE, SessionList } from "../src/model/sessionList.svelte";
+import { PAGE, SessionList, sessionList } from "../src/model/sessionList.svelte";
 import { HEIGHTS, items, opening, rows } from "../src/model/timeline";
 import App from "../src/view/App.svelte";
 
@@ -235,6 +235,19 @@ describe("a session that somebody opens", () => {
     expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
     await waitFor(() => expect(sessionAnswers.of(String(door.calls.find((c) => c.command === "session")?.args?.["id"]), door.view.revision)).not.toBeNull());
     expect(router.route.screen).toBe("sessions");
+    await fireEvent.click(row);
+    expect(document.querySelector(".tl-h")).not.toBeNull();
+    expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
+  });
+
+  it("is asked for when the keyboard rests on it, once", async () => {
+    const door = await list();
+    const row = document.querySelector<HTMLElement>('[data-row="1"]')!;
+    document.querySelector<HTMLElement>('[data-row="0"]')!.focus();
+    row.focus();
+    await waitFor(() => expect(count(door, "session")).toBe(1));
+    expect(door.calls.find((c) => c.command === "session")?.args?.["id"]).toBe(sessionList.row(1)!.id);
+    await waitFor(() => expect(sessionAnswers.of(sessionList.row(1)!.id, door.view.revision)).not.toBeNull());
     await fireEvent.click(row);
     expect(document.querySelector(".tl-h")).not.toBeNull();
     expect([count(door, "session"), count(door, "turn_tree")]).toEqual([1, 1]);
