@@ -1,5 +1,5 @@
 // What a lane's row and its inspector show. Pure; the states, their order and their reasons come from Rust.
-import type { BoardLane, BoardSession, Outcome, State } from "../bindings/view";
+import type { BoardLane, BoardSession, Session, State } from "../bindings/view";
 import * as text from "../text";
 import { age, line, sinceMs, spoken, timer } from "./format";
 
@@ -97,8 +97,9 @@ export function nextNeedy(lanes: readonly BoardLane[], id: string | null): Board
   return null;
 }
 
-/** A completed session's shape: how its newest turn ended. */
-export function pastShape(outcome: Outcome): State | "completed" {
-  if (outcome === "failed") return "error";
-  return outcome === "canceled" || outcome === "unfinished" ? "idle" : "completed";
+/** How a session stands: its shape, in the colour of the past when it is over, and the word for it. */
+export function standing({ status, state, outcome }: Pick<Session, "status" | "state" | "outcome">): { shape: State | "completed"; past: boolean; word: string } {
+  if (status !== "completed") return { shape: state, past: false, word: text.state[state] };
+  const shape = outcome === "failed" ? "error" : outcome === "canceled" || outcome === "unfinished" ? "idle" : "completed";
+  return { shape, past: true, word: text.past[outcome] };
 }

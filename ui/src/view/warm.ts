@@ -56,9 +56,7 @@ const nothing = () => {};
 
 async function usage(view: BoardView, gone: () => boolean): Promise<void> {
   const query = usageChoice.query;
-  const answer = await api.usage(query);
-  if (gone()) return;
-  usageAnswers.keep(JSON.stringify(query), answer, view.revision);
+  await usageAnswers.ask(JSON.stringify(query), view.revision, () => api.usage(query));
   await afterPaint();
   if (!gone()) make(UsageScreen, { view, revision: view.revision });
 }
